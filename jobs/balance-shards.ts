@@ -1,7 +1,7 @@
 import type { Logger } from '../src/lib/logger.ts';
 import type { Survey } from './leases.ts';
 
-export interface BalanceOptions {
+interface BalanceOptions {
   survey: Survey;
   /** Hands a shard over to a worker that has fewer than `shareMax`. */
   handOver(workgroupId: string, shareMax: number): void;

@@ -18,7 +18,7 @@ export interface DueJobs {
   close(): Promise<void>;
 }
 
-export interface DueJobsOptions {
+interface DueJobsOptions {
   openQueue(): Promise<JobQueue>;
   /**
    * True if the queue is open only around the time of a job. The embedded queue needs a process with 270 MB

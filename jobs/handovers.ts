@@ -25,7 +25,7 @@ export interface Handovers {
   stop(): void;
 }
 
-export interface HandoversOptions {
+interface HandoversOptions {
   workerId: string;
   leases: Pick<Leases, 'succeed' | 'release'>;
   channel: Pick<QueueBackend['channel'], 'tell' | 'tellOthers'>;

@@ -37,7 +37,7 @@ export interface StoredSchedule {
 export type JobOutcome = 'here' | 'elsewhere' | 'interrupted';
 
 /** How BullMQ reaches its store: the connection and the backend. */
-export interface QueueStore<Backend extends IQueueBackend, Connection> {
+interface QueueStore<Backend extends IQueueBackend, Connection> {
   options: QueueBaseOptions<Connection> & { prefix?: string };
   factory: BackendFactory<Backend, Connection>;
 }

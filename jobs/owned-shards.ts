@@ -104,7 +104,7 @@ export interface OwnedShardDescription {
  */
 export type OwnedShardState = OwnState['kind'] | 'hibernating' | 'waiting' | 'elsewhere';
 
-export interface OwnedShardsOptions {
+interface OwnedShardsOptions {
   leases: Leases;
   /** Opens the shard in the warehouse and starts its work. */
   open: (workgroupId: string, lease: ShardLease) => Promise<ShardLoop>;

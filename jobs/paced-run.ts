@@ -14,7 +14,7 @@ export interface PacedRun {
 /** What follows a run: nothing, another run as after a request, or another run after a wait. */
 export type AfterRun = 'done' | 'again' | { waitMs: number };
 
-export interface PacedRunOptions {
+interface PacedRunOptions {
   /** The least time between the beginnings of two runs. */
   leastMs: number;
   /**

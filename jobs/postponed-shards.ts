@@ -12,7 +12,7 @@ interface PostponedShard {
   error: string;
 }
 
-export interface PostponedShards {
+interface PostponedShards {
   /** Postpones a shard, longer after each failure in a row. */
   add(workgroupId: string, error: string, about: { isFailure: boolean }): PostponedShard;
   find(workgroupId: string): PostponedShard | undefined;

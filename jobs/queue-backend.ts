@@ -36,7 +36,7 @@ export interface QueueBackend {
 }
 
 /** Messages between workers. A message can be lost, like a job. */
-export interface WorkerChannel {
+interface WorkerChannel {
   /** @returns false if the worker is not there */
   tell(workerId: string, message: string): Promise<boolean>;
   /** @returns false if there is no other worker */

@@ -7,7 +7,7 @@ import type { JobSchedule } from './stages.ts';
 const TOLERANCE_MS = MINUTE_MS;
 
 /** The changes, by the key of the schedule. */
-export interface ScheduleChanges {
+interface ScheduleChanges {
   added: string[];
   changed: string[];
   /**

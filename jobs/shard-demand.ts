@@ -25,7 +25,7 @@ export interface ShardDemand {
   stop(): void;
 }
 
-export interface ShardDemandOptions {
+interface ShardDemandOptions {
   ownedShards: OwnedShards;
   /**
    * False while this worker has its share of the shards, or while the store may not know the leases of other

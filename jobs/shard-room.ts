@@ -10,7 +10,7 @@ export interface ShardRoom {
   stop(): void;
 }
 
-export interface ShardRoomOptions {
+interface ShardRoomOptions {
   ownedShards: OwnedShards;
   openMax: number;
   hibernateAfterMs: number;

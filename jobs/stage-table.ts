@@ -68,7 +68,7 @@ export const stageTable = {
 } as const satisfies Readonly<Record<StageName, StageDefinition>>;
 
 /** The settings of a workgroup on which its stages depend. */
-export interface StageNeeds {
+interface StageNeeds {
   hasExports: boolean;
   /** True if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`. */
   hasNews: boolean;

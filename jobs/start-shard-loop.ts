@@ -32,7 +32,7 @@ export interface ShardLoop {
   stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
 }
 
-export interface ShardLoopOptions {
+interface ShardLoopOptions {
   workgroupId: string;
   paces: readonly StagePace[];
   stages: StageWork;

@@ -5,7 +5,7 @@ import type { Handovers } from './handovers.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
-export interface StopWorkerOptions {
+interface StopWorkerOptions {
   backend: QueueBackend;
   ownedShards: OwnedShards;
   handovers: Handovers;

@@ -27,7 +27,7 @@ export interface WakeUps {
 /** A worker among the others. `only`: there is no other one. `full`: it has its share of the open shards. */
 export type WorkerPlace = 'only' | 'below-share' | 'full';
 
-export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> {
+interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> {
   workgroups: Pick<Workgroups, 'get'>;
   ownedShards: Pick<OwnedShards, 'openLoop' | 'isOwned'>;
   demand: Pick<ShardDemand, 'want' | 'isWanted'>;

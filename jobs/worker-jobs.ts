@@ -15,7 +15,7 @@ export interface WorkerJobs extends Pick<DueJobs, 'review' | 'close'> {
   handleAll(): Promise<void>;
 }
 
-export interface WorkerJobsOptions {
+interface WorkerJobsOptions {
   backend: QueueBackend;
   workgroups: Workgroups;
   ownedShards: Pick<OwnedShards, 'isOwned'>;

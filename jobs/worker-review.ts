@@ -8,7 +8,7 @@ import type { WorkerJobs } from './worker-jobs.ts';
 import type { WorkerStartup } from './worker-startup.ts';
 
 /** What a worker checks again each minute, because news, jobs and messages can be lost. */
-export interface WorkerReview {
+interface WorkerReview {
   /** Assesses all closed shards. */
   assessAll(): Promise<void>;
   /**
@@ -18,7 +18,7 @@ export interface WorkerReview {
   run(how: { isClockSet: boolean }): Promise<void>;
 }
 
-export interface WorkerReviewOptions {
+interface WorkerReviewOptions {
   backend: Pick<QueueBackend, 'leases' | 'tidy'>;
   workgroups: Pick<Workgroups, 'get' | 'list'>;
   overview: Pick<ShardOverview, 'newest'>;

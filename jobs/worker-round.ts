@@ -12,14 +12,14 @@ import type { ShardRoom } from './shard-room.ts';
  * What a worker does regularly: it renews its leases, and compares its shards with those of the other
  * workers.
  */
-export interface WorkerRound {
+interface WorkerRound {
   /** @throws TransientError if the store of leases does not answer */
   run(): Promise<void>;
   /** When the last round renewed the leases, by the clock of the worker. */
   lastAtMs(): UtcMs;
 }
 
-export interface WorkerRoundOptions {
+interface WorkerRoundOptions {
   workgroups: Pick<Workgroups, 'get' | 'list'>;
   overview: ShardOverview;
   ownedShards: Pick<OwnedShards, 'renew' | 'isOwned' | 'remaining'>;

@@ -10,7 +10,7 @@ import { createWakeUps, type WakeUps, type WorkerPlace } from './wake-ups.ts';
 import { createWorkerStartup, type WorkerStartup } from './worker-startup.ts';
 
 /** The shards of a worker: which it has, which it wants, and which others have. */
-export interface WorkerShards {
+interface WorkerShards {
   overview: ShardOverview;
   ownedShards: OwnedShards;
   demand: ShardDemand;
@@ -23,8 +23,7 @@ export interface WorkerShards {
   pauseTaking(): void;
 }
 
-export interface WorkerShardsOptions
-  extends Pick<OpenShardLoopOptions, 'config' | 'dependencies' | 'logger'> {
+interface WorkerShardsOptions extends Pick<OpenShardLoopOptions, 'config' | 'dependencies' | 'logger'> {
   workgroups: Workgroups;
   leases: Leases;
   clock: Clock;

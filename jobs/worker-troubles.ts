@@ -5,7 +5,7 @@ import { stageTable } from './stage-table.ts';
 import type { ShardHealth, WorkerHealth } from './worker-health.ts';
 
 /** A stage that fails for this long, and at least twice, has failed. Temporary errors end sooner. */
-export const FAILED_MS = 3 * MINUTE_MS;
+const FAILED_MS = 3 * MINUTE_MS;
 /** A due stage may be without success for this long, and for ten of its periods. */
 const LATE_MS = 5 * MINUTE_MS;
 /** The same if another stage of its lane is running, because the first roll-up of years takes long. */

@@ -5,11 +5,13 @@ import packageFile from '../package.json' with { type: 'json' };
 import { libraryHomes, parts } from './support/architecture.ts';
 import { findBreaches } from './support/find-breaches.ts';
 import { findCircles } from './support/find-circles.ts';
-import { findImports, readSources } from './support/find-imports.ts';
+import { findImports, readSources, readUsers } from './support/find-imports.ts';
 import { findExportNamesakes, findNamesakes } from './support/namesakes.ts';
+import { findUnusedExports } from './support/unused-exports.ts';
 
 const dependencies = Object.keys(packageFile.dependencies);
-const sources = readSources(join(import.meta.dirname, '..'));
+const root = join(import.meta.dirname, '..');
+const sources = readSources(root);
 
 test('imports point one way, libraries stay at home, and only entry points read the environment', () => {
   expect(findBreaches(sources, dependencies)).toEqual([]);
@@ -48,6 +50,17 @@ test('no two files export one name', () => {
     expect(findExportNamesakes([one, { path: 'src/b/y.ts', text }])).toEqual([
       'Reading is exported by src/a/x.ts and src/b/y.ts; rename one of them, or share it',
     ]);
+});
+
+test('what a file exports, another file uses', () => {
+  expect(findUnusedExports(sources, readUsers(root))).toEqual([]);
+  const one = { path: 'src/a/x.ts', text: 'export interface Reading {}\nexport const value: Reading = {};' };
+  const uses = (text: string) => findUnusedExports([one], [{ path: 'test/a/x.test.ts', text }]);
+  expect(uses(`import { value } from '../../src/a/x.ts';`)).toEqual([
+    'Reading of src/a/x.ts is exported, but no other file names it; remove the word export',
+  ]);
+  expect(uses(`import { type Reading, value } from '../../src/a/x.ts';`)).toEqual([]);
+  expect(uses(`export type * from '../../src/a/x.ts';`)).toEqual([]);
 });
 
 test('the rules are about the code that is there', () => {

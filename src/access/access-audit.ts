@@ -25,7 +25,7 @@ export interface AccessAudit {
   close(): void;
 }
 
-export interface AccessAuditOptions {
+interface AccessAuditOptions {
   dataDir: string;
   audit: Audit;
   clock: Clock;

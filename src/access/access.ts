@@ -26,7 +26,7 @@ export interface AccessOptions {
   audit?: Audit | undefined;
 }
 
-export interface IssuedToken extends TokenRecord {
+interface IssuedToken extends TokenRecord {
   /** The token itself. It is stored nowhere. */
   token: string;
 }

@@ -13,7 +13,7 @@ export interface Gate {
   audit?: AccessAudit | undefined;
 }
 
-export interface Admission extends Authorization {
+interface Admission extends Authorization {
   grant: Grant;
 }
 

@@ -7,7 +7,7 @@ import { tryParseJson } from '../lib/json-text.ts';
  * A file of JSON lines. Several processes append to it and none rewrites it. A line that a crash cut off is
  * skipped, because it was never acknowledged.
  */
-export interface LineFile<Line> {
+interface LineFile<Line> {
   /** Appends one line durably. */
   append(line: Line): void;
   /**

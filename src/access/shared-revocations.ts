@@ -9,7 +9,7 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-script.ts';
 import { openTokenFiles } from './token-files.ts';
 
-export interface SharedRevocationsOptions {
+interface SharedRevocationsOptions {
   /** The folder `access/` in it has the list of revoked tokens, see `createAccess`. */
   dataDir: string;
   redis: Pick<RedisConnection, 'run' | 'subscribe' | 'onReady'>;

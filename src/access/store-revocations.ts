@@ -9,7 +9,7 @@ import type { StartTimer } from '../lib/timer.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { openTokenFiles, revokedFileOf } from './token-files.ts';
 
-export interface StoreRevocationsOptions {
+interface StoreRevocationsOptions {
   /** The folder `access/` in it has the list of revoked tokens, see `createAccess`. */
   dataDir: string;
   /** What all workgroups of the installation share, see `serviceStore`. */

@@ -29,7 +29,7 @@ const usedSchema = z.object({ tokenId: z.string(), workgroupId: z.string(), firs
 const revocationSchema = z.object({ tokenId: z.string(), revokedAtMs: z.number() });
 
 /** The issued and the revoked tokens, in two files that processes share and only append to. */
-export interface TokenFiles {
+interface TokenFiles {
   addIssued(record: TokenRecord): void;
   issued(): readonly TokenRecord[];
   addRevoked(revocation: z.output<typeof revocationSchema>): void;
@@ -81,7 +81,7 @@ export function revokedFileOf(folder: string): string {
 }
 
 /** The workgroups in which each token was used, in a file that processes share and only append to. */
-export interface UsedTokens {
+interface UsedTokens {
   has(tokenId: string, workgroupId: string): boolean;
   /** Returns false if another process has recorded it meanwhile. */
   add(tokenId: string, workgroupId: string, firstUsedAtMs: UtcMs): boolean;

@@ -5,7 +5,7 @@ import { alertConditions } from './alert-conditions.ts';
 import type { Alarm, AlertState } from './alert-state.ts';
 
 /** More alarms of a workgroup are not kept. */
-export const ALARMS_MAX = 10_000;
+const ALARMS_MAX = 10_000;
 const TEXT_CHARACTERS_MAX = 300;
 
 /** The findings of the conditions. A condition whose facts are not known is left out. */

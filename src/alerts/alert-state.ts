@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A condition that holds for one subject, or held and has ended. */
-export const alarmSchema = z.object({
+const alarmSchema = z.object({
   condition: z.string(),
   /** Its subject: a device, a day of a device, a stage. Stable, so that the same problem is one alarm. */
   subject: z.string(),
@@ -21,7 +21,7 @@ export const alarmSchema = z.object({
 export type Alarm = z.output<typeof alarmSchema>;
 
 /** A message of one condition. It stays the same at each attempt, so the receiver knows it by its id. */
-export const alertMessageSchema = z.object({
+const alertMessageSchema = z.object({
   id: z.string(),
   kind: z.enum(['raised', 'recovered', 'test']),
   condition: z.string(),

@@ -2,7 +2,7 @@ import { type Clock, elapsedOf } from '../lib/time.ts';
 import type { Findings } from './advance-alarms.ts';
 
 /** Since when findings last, by the time that has passed. */
-export interface LastingFindings {
+interface LastingFindings {
   /** Notes the findings of this look. Findings of conditions that were not judged stay. */
   note(findings: Findings): void;
   /** True if a subject was found for this long. */

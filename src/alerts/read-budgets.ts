@@ -5,7 +5,7 @@ import { siteVariance } from '../report/site-report.ts';
 import type { AlertFacts } from './alert-facts.ts';
 
 /** Sites are few, but a configuration can have many. */
-export const BUDGET_SITES_MAX = 100;
+const BUDGET_SITES_MAX = 100;
 
 /**
  * Compares the sites of a workgroup with their budgets, from the first of the month to yesterday. Only days

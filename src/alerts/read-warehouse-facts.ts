@@ -5,7 +5,7 @@ import { includesDay } from '../roles/role-dates.ts';
 import { query } from '../warehouse/query.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
 
-export interface WarehouseFactsQuery {
+interface WarehouseFactsQuery {
   workgroup: RoleSettings & { timezone: string };
   nowMs: UtcMs;
   closeAfterMs: number;

@@ -7,7 +7,7 @@ import { type AlertRequest, changeByHand } from './change-by-hand.ts';
 import { type AlertList, type AlertPage, listAlerts } from './list-alerts.ts';
 import { createWorkgroupWatch, type WorkgroupWatch, type WorkgroupWatchOptions } from './watch-workgroup.ts';
 
-export interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'send' | 'clock' | 'logger'> {
+interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'send' | 'clock' | 'logger'> {
   workgroups: Pick<Workgroups, 'list' | 'alerts' | 'onChange'>;
   /** The parts that each workgroup has for itself. */
   open(workgroupId: string): Pick<WorkgroupWatchOptions, 'book' | 'readFacts' | 'isOwner'>;

@@ -27,7 +27,7 @@ export interface Audit {
   waiting(workgroupId: string): number;
 }
 
-export interface AuditOptions {
+interface AuditOptions {
   dataDir: string;
   /** The actor of this process, in words. */
   actor: string;

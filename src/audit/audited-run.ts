@@ -2,7 +2,7 @@ import type { FieldValue } from '../contract/messages.ts';
 import type { Audit } from './audit.ts';
 
 /** A task that somebody started and that the audit log should show. */
-export interface AuditedRun<Result> {
+interface AuditedRun<Result> {
   /** The entries are named `<what>.started`, then `<what>.finished` or `<what>.failed`. */
   what: 'import' | 'export' | 'backfill';
   /** The object of the task, for example the path of a file. */

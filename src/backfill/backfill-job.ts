@@ -49,7 +49,7 @@ export type BackfillJobState =
   | { kind: 'running'; progress: BackfillProgress }
   | { kind: 'ended'; outcome: BackfillOutcome; rolledUpBatchId: number; publishedBatchId: number };
 
-export interface BackfillJobOptions extends BackfillOptions {
+interface BackfillJobOptions extends BackfillOptions {
   audit: Audit;
 }
 

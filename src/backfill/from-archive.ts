@@ -11,7 +11,7 @@ import { countQuarantined, type QuarantineOptions } from './from-quarantine.ts';
 import { daysOfPieces } from './plan-gaps.ts';
 import { lakeFiles } from './skip-landed.ts';
 
-export interface ArchiveOptions extends QuarantineOptions {
+interface ArchiveOptions extends QuarantineOptions {
   energyStreams: readonly EnergyStream[];
 }
 

@@ -15,7 +15,7 @@ import { markNotWhole, originOf } from './backfill-ledger.ts';
 import type { BackfillPiece } from './backfill-request.ts';
 import { withoutLanded, withoutQuarantined } from './skip-landed.ts';
 
-export interface FromStreamOptions {
+interface FromStreamOptions {
   source: RestSource;
   interpret: Interpreter;
   /** The table of messages without a table. */

@@ -8,7 +8,7 @@ import type { BackfillRequest } from './backfill-request.ts';
  * A backfill as a person asks for it. Times are days of the workgroup's zone, ISO times with a zone, or ms
  * since 1970, as text.
  */
-export interface BackfillWish {
+interface BackfillWish {
   source: 'stream' | 'archive' | 'gaps';
   from?: string | undefined;
   to?: string | undefined;

@@ -8,7 +8,7 @@ import { type Availability, askAvailability } from './availability.ts';
 import type { BackfillPlan, BackfillRequest } from './backfill-request.ts';
 import { missingText } from './from-stream.ts';
 
-export interface PlanOptions {
+interface PlanOptions {
   source: RestSource;
   interpret: Interpreter;
   clock: Clock;

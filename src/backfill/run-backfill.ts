@@ -55,7 +55,7 @@ export interface BackfillOptions {
 }
 
 /** Where the stream is read, and when to stop. */
-export interface BackfillRun extends BackfillOptions {
+interface BackfillRun extends BackfillOptions {
   source: RestSource;
   signal: AbortSignal;
 }

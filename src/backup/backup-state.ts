@@ -11,8 +11,8 @@ import { findDamage } from './find-damage.ts';
 /** The folder of this state in a place, next to the workgroups. An id of a workgroup cannot contain a dot. */
 export const STATE_FOLDER = 'service.state';
 /** The folders of a data folder that are not in a warehouse or a lake. The last one has secrets. */
-export const stateFolders = ['audit', 'exports'] as const;
-export const SECRET_FOLDER = 'access';
+const stateFolders = ['audit', 'exports'] as const;
+const SECRET_FOLDER = 'access';
 
 const manifestSchema = z.strictObject({
   format: z.literal(1),
@@ -32,7 +32,7 @@ const manifestSchema = z.strictObject({
 });
 type Manifest = z.output<typeof manifestSchema>;
 
-export interface BackupStateOptions {
+interface BackupStateOptions {
   store: ObjectStore;
   dataDir: string;
   /** The folder that has `exports/`. Default: `dataDir`. */
@@ -90,7 +90,7 @@ export async function backupState(options: BackupStateOptions): Promise<{ files:
   }
 }
 
-export interface RestoreStateOptions {
+interface RestoreStateOptions {
   store: ObjectStore;
   dataDir: string;
   /** The folder that gets `exports/`. Default: `dataDir`. */

@@ -6,7 +6,7 @@ import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { receiveFile } from '../storage/receive-file.ts';
 
 /** Where a file is that is not an object of its own. */
-export interface BundledFile {
+interface BundledFile {
   /** The key of the bundle. */
   bundle: string;
   /** The position of its first byte in the bundle. */

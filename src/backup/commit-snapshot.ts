@@ -13,7 +13,7 @@ import { packsOf, takeSnapshot } from '../snapshot/take-snapshot.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import type { Shard } from '../warehouse/shard.ts';
 
-export interface CommitSnapshotOptions {
+interface CommitSnapshotOptions {
   lakeDir: string;
   /**
    * Adds a generation even if the newest one has a snapshot, because the warehouse has changed and the lake

@@ -26,7 +26,7 @@ export function movedName(path: string, nowMs: UtcMs): string {
   return name;
 }
 
-export interface DeleteMovedDataOptions {
+interface DeleteMovedDataOptions {
   workgroupId: string;
   warehousePath: string;
   /** The folder of the workgroup's lake. */

@@ -22,7 +22,7 @@ import { movedName } from './delete-moved-data.ts';
 import { isDamage } from './find-damage.ts';
 import type { RestorableCommit } from './stored-commits.ts';
 
-export interface RestoreLakeOptions {
+interface RestoreLakeOptions {
   source: ObjectStore;
   commit: RestorableCommit;
   /** The warehouse file to restore. */

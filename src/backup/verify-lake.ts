@@ -16,7 +16,7 @@ import { findDamage } from './find-damage.ts';
 import { checkWarehouse } from './restore-lake.ts';
 import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
 
-export interface VerifyLakeOptions {
+interface VerifyLakeOptions {
   store: ObjectStore;
   /**
    * Commits that are older than the newest one by more than this are left out, because their files can be

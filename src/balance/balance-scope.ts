@@ -19,7 +19,7 @@ export interface BalanceScope {
   absent: readonly SourceRole[];
 }
 
-export interface ScopeMember {
+interface ScopeMember {
   /** Undefined: all devices. */
   device?: string | undefined;
   /** Undefined: all sources of the device. */

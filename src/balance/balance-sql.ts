@@ -96,7 +96,7 @@ export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResol
 }
 
 /** The statements that read the energy of sources from the lake. */
-export interface LakeTables {
+interface LakeTables {
   daily_energy: string;
   interval_energy: string;
   series: string;

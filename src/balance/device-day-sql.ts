@@ -5,7 +5,7 @@ import { commonTable } from './balance-sql.ts';
  * The statements of the tables from which the energy of devices follows (see balance/find_device_source and
  * sum_device_day).
  */
-export interface DeviceDayInputs {
+interface DeviceDayInputs {
   known_source: string;
   declared_device: string;
   role_span: string;
@@ -51,7 +51,7 @@ export const noSplits =
   'SELECT NULL::DATE AS day, NULL::UUID AS device, NULL::VARCHAR AS source, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh WHERE false';
 
 /** The statements that read `rise_fall` from the lake (see balance/sum_rise_fall). */
-export interface SplitInputs {
+interface SplitInputs {
   /** The wanted sources and local days. */
   wanted: string;
   /** The local days of the range: day, start_ms, end_ms. */

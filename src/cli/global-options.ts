@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 
 /** Options of every command. */
-export interface GlobalOptions {
+interface GlobalOptions {
   config?: string;
   json?: boolean;
   logLevel?: Config['logLevel'];

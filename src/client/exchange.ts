@@ -12,7 +12,7 @@ export interface ExchangeTimeouts {
   totalMs: number;
 }
 
-export interface ExchangeRequest {
+interface ExchangeRequest {
   origin: string;
   /** Path and query. */
   path: string;

@@ -9,7 +9,7 @@ import { MEBIBYTE } from '../lib/units.ts';
 import type { ErrorOutcome, ReadOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 
-export interface InterpretOptions {
+interface InterpretOptions {
   /** The table of messages that name no table, for a reader of one table. */
   defaultTable?: string | undefined;
   /** The largest size of a decompressed answer. */

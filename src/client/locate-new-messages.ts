@@ -3,7 +3,7 @@ import { instantAt, type MessageColumns, offsetAt } from '../decode/message-colu
 import type { UtcMs } from '../lib/time.ts';
 
 /** The part of a batch that its positions depend on. */
-export type Positions = Pick<MessageColumns, 'count' | 'offset' | 'storeTime' | 'rejected'>;
+type Positions = Pick<MessageColumns, 'count' | 'offset' | 'storeTime' | 'rejected'>;
 
 /** The messages of a batch that were not delivered before. */
 export interface LocatedMessages {

@@ -25,7 +25,7 @@ export interface SocketEvents {
 }
 
 /** One connection of socket.io for one subscription, so its frames cannot belong to another one. */
-export interface OpenedSocket {
+interface OpenedSocket {
   subscribe(payload: { requestId: string } & Record<string, string | number>): void;
   /** Ends the subscription and the connection. No event follows. */
   close(): void;

@@ -70,7 +70,7 @@ export interface RestSourceOptions {
 }
 
 /** All limits but `bodyMs` are longer than a server of the contract may hold a request. */
-export const defaultTimeouts: ExchangeTimeouts = {
+const defaultTimeouts: ExchangeTimeouts = {
   headersMs: limits.readHoldMsMax + 10_000,
   bodyMs: 15 * SECOND_MS,
   totalMs: limits.readHoldMsMax + 40_000,

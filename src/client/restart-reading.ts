@@ -9,7 +9,7 @@ import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 const RESTART_OVERLAP_MS = SECOND_MS;
 
 /** The reason for a restart, and the facts that are still valid. */
-export interface LogInterruption {
+interface LogInterruption {
   reason: Gap['reason'];
   epoch?: string | undefined;
   to?: Offset | undefined;

@@ -88,7 +88,7 @@ export interface SocketReader {
   close(): void;
 }
 
-export interface SocketReaderOptions {
+interface SocketReaderOptions {
   target: SocketTarget;
   /** A table, or `-` for all tables. */
   table: string;

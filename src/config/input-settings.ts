@@ -187,7 +187,7 @@ export const inputsSchema = z.strictObject({
   lines: z.array(lineRuleSchema).max(RULES_MAX).default([]),
 });
 
-export type InputSettings = z.output<typeof inputsSchema>;
+type InputSettings = z.output<typeof inputsSchema>;
 export type MqttInput = InputSettings['mqtt'][number];
 export type MqttRule = MqttInput['rules'][number];
 export type LineRule = InputSettings['lines'][number];

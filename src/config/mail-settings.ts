@@ -6,10 +6,10 @@ const ports = { starttls: 587, tls: 465, none: 25 } as const;
 
 const HEADER_CHARACTERS_MAX = 200;
 
-export const MAIL_RECIPIENTS_MAX = 50;
+const MAIL_RECIPIENTS_MAX = 50;
 
 /** One address without a name, such as `ada@example.com`. */
-export const mailAddress = z
+const mailAddress = z
   .string()
   .max(254)
   .regex(

@@ -42,7 +42,7 @@ const validity = {
   to: dateSchema.optional(),
 };
 
-export const siteSchema = z
+const siteSchema = z
   .strictObject({
     name: nameSchema,
     meters: z.array(z.strictObject({ code: meterCodeSchema, ...validity })).default([]),

@@ -5,7 +5,7 @@ import { MEBIBYTE } from '../lib/units.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface ReferenceContext {
+interface ReferenceContext {
   environment: Environment;
   /** Relative paths start at this folder. */
   base: string;

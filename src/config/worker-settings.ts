@@ -23,7 +23,7 @@ export const workerSchema = z
       .optional(),
   })
   .prefault({});
-export type WorkerSettings = z.output<typeof workerSchema>;
+type WorkerSettings = z.output<typeof workerSchema>;
 
 /**
  * The host and the port by which others call a worker.

@@ -22,7 +22,7 @@ export interface WorkgroupFile {
   problems: readonly Problem[];
 }
 
-export interface WorkgroupFiles {
+interface WorkgroupFiles {
   /**
    * Reads all `*.yaml` and `*.yml` files of a folder, in the order of their names. Each has one workgroup or
    * a list of workgroups. Files that have not changed are not parsed again. Yields after each file, so that a

@@ -44,7 +44,7 @@ export interface ReloadableWorkgroups extends Workgroups {
   replace(settings: WorkgroupSettings): WorkgroupsChange;
 }
 
-export type WorkgroupSettings = Pick<Config, 'workgroups'> & Partial<Pick<Config, 'exports' | 'alerts'>>;
+type WorkgroupSettings = Pick<Config, 'workgroups'> & Partial<Pick<Config, 'exports' | 'alerts'>>;
 
 /** The workgroups of a configuration. They stay the same until `replace` is called. */
 export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgroups {

@@ -23,7 +23,7 @@ export interface ReadOptions {
   held?: boolean;
 }
 
-export interface SendOptions {
+interface SendOptions {
   table?: string;
   token?: string;
 }

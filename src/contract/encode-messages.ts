@@ -39,8 +39,8 @@ export interface EncodedBatch {
  * writes them into the encoded message. Eight bytes are the shortest form from 2^32 on, so for all real
  * offsets and times.
  */
-export const OFFSET_POSITION = 9;
-export const STORE_TIME_POSITION = 29;
+const OFFSET_POSITION = 9;
+const STORE_TIME_POSITION = 29;
 const BYTES_PER_MESSAGE_EXPECTED = 320;
 
 /**

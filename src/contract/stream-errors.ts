@@ -45,7 +45,7 @@ export interface StreamErrorDetails {
 }
 
 /** The error map on the wire: CBOR for the stream, JSON for the report. */
-export interface StreamErrorBody extends StreamErrorDetails {
+interface StreamErrorBody extends StreamErrorDetails {
   error: StreamErrorCode;
   message: string;
   status: number;

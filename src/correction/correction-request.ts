@@ -63,7 +63,7 @@ export const correctionRequestSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 export type CorrectionRequest = z.output<typeof correctionRequestSchema>;
-export type CorrectionKind = CorrectionRequest['kind'];
+type CorrectionKind = CorrectionRequest['kind'];
 export const correctionKinds = [
   'exclude',
   'set',

@@ -22,7 +22,7 @@ export interface Estimate {
   basis: EstimateBasis;
 }
 
-export type EstimateBasis =
+type EstimateBasis =
   | { from: 'comparable_days'; days: Record<LocalDate, LocalDate[]> }
   | { from: 'other_source'; device: string; source: string; ratio: number; days: number };
 

@@ -8,7 +8,7 @@ import { type CorrectionQuery, correctionKinds } from './correction-request.ts';
 export const DAYS_LISTED_MAX = 100;
 
 const wh = z.number().int().nullable();
-export const dayEffectSchema = z
+const dayEffectSchema = z
   .object({
     day: z.string(),
     device: z.string(),

@@ -23,7 +23,7 @@ export interface CorrectOutcome {
   correction: ListedCorrection;
 }
 
-export interface CorrectOptions {
+interface CorrectOptions {
   /** The author. */
   author: string;
   /** Computes everything and stores nothing. */

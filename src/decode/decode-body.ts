@@ -56,7 +56,7 @@ export const readMembers: ReadonlySet<string> = new Set([
 ]);
 
 /** The members of an answer's map. Only members in `readMembers` have a value. */
-export type BodyMembers = ReadonlyMap<string, unknown>;
+type BodyMembers = ReadonlyMap<string, unknown>;
 
 /** Tells if a map at the root is an answer, one message of a sequence, or neither. */
 export function rootKind(members: BodyMembers, hasList: boolean): 'answer' | 'message' | 'unknown' {

@@ -19,7 +19,7 @@ export class TooManyNamesError extends TerminalError {
   }
 }
 
-export interface NameTableOptions {
+interface NameTableOptions {
   /** The tables among the known names. */
   tables?: Iterable<string>;
   /** Tables that are taken beyond the limit, too. */

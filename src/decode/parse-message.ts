@@ -38,7 +38,7 @@ export interface PlainMessage {
 /**
  * A value that is not a message of the contract. `detail` names the wrong members, but never their values.
  */
-export interface NotAMessage {
+interface NotAMessage {
   kind: 'rejected';
   offset: bigint | undefined;
   reason: string;

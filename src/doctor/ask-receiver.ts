@@ -3,7 +3,7 @@ import { errorMessage } from '../lib/errors.ts';
 import { type Fact, ok, problem, warning } from './run-checks.ts';
 
 /** A receiver of POST requests. */
-export interface Receiver {
+interface Receiver {
   url: string;
   headers: Record<string, string>;
 }

@@ -24,7 +24,7 @@ export interface DoctorFinding extends Fact {
 }
 
 /** A check that has found nothing in this time is a problem, and the others continue. */
-export const CHECK_MS_MAX = 10 * SECOND_MS;
+const CHECK_MS_MAX = 10 * SECOND_MS;
 
 /** Runs all checks at the same time. @returns their findings in the order of the checks */
 export async function runChecks(checks: readonly Check[], withinMs = CHECK_MS_MAX): Promise<DoctorFinding[]> {

@@ -9,17 +9,17 @@ import type { Versions } from './check-versions.ts';
 import type { DoctorFinding } from './run-checks.ts';
 
 /** The most lines of the log, from its end. */
-export const LOG_LINES_MAX = 500;
+const LOG_LINES_MAX = 500;
 /** The most bytes of the log that are read, from its end. */
-export const LOG_BYTES_MAX = 512 * 1024;
+const LOG_BYTES_MAX = 512 * 1024;
 /** The most files of each folder that are counted. */
-export const COUNTED_FILES_MAX = 100_000;
+const COUNTED_FILES_MAX = 100_000;
 /** Shorter texts would be found everywhere. */
 const SECRET_CHARACTERS_MIN = 4;
 const HIDDEN = '[secret]';
 
 /** The facts that somebody needs who helps. It has names, and neither readings nor energy. */
-export interface DoctorBundle {
+interface DoctorBundle {
   createdAt: string;
   versions: Versions;
   findings: DoctorFinding[];
@@ -31,7 +31,7 @@ export interface DoctorBundle {
   log?: string[];
 }
 
-export interface FolderSize {
+interface FolderSize {
   name: string;
   files: number;
   bytes: number;

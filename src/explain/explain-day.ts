@@ -12,7 +12,7 @@ import { counted, instant, plainNumber, timeOfDayFormat } from './explain-words.
 import type { Day } from './explained-day.ts';
 import type { ExplainArgs, Explained, ExplainedDevice, ExplainedSource } from './explained-schema.ts';
 
-export interface ExplainOptions {
+interface ExplainOptions {
   workgroup: WorkgroupConfig;
   nowMs: UtcMs;
 }

@@ -19,7 +19,7 @@ type PartRow = {
 };
 
 /** The energy of power or interval readings on the day, from the tables of `traceEnergy`. */
-export interface PowerTrace {
+interface PowerTrace {
   parts: readonly PartRow[];
   covered: readonly Span[];
   /** Their number and their sum. */

@@ -41,7 +41,7 @@ type MidnightAnchor = {
   midnight_value: number;
 };
 
-export interface RegisterTrace {
+interface RegisterTrace {
   lines: readonly Line[];
   midnightAnchors: readonly MidnightAnchor[];
 }

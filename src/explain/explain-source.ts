@@ -26,7 +26,7 @@ import type { Event, ExplainedReading, ExplainedSource, Sum } from './explained-
 import { readCorrections } from './read-corrections.ts';
 import { readFlags, readIntervals, readResult, withField } from './read-result.ts';
 
-export interface SourceOptions {
+interface SourceOptions {
   device: string;
   source: string;
   day: Day;

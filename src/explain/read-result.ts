@@ -32,7 +32,7 @@ export async function readIntervals(
 }
 
 /** The reported energy of a day as stored. */
-export type StoredResult = Omit<Result, 'table' | 'field'> & { streamId: number };
+type StoredResult = Omit<Result, 'table' | 'field'> & { streamId: number };
 
 /** The reported energy of a day; null if it has none. */
 export async function readResult(

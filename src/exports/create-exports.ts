@@ -15,7 +15,7 @@ import { type ExportPeriod, periodAt } from './export-period.ts';
 import { type ExportState, exportState } from './list-exports.ts';
 import { markOutdated } from './mark-outdated.ts';
 
-export interface ExportsOptions extends Omit<ExportDeps, 'mail' | 'publicUrl'> {
+interface ExportsOptions extends Omit<ExportDeps, 'mail' | 'publicUrl'> {
   config: Pick<Config, 'workgroups' | 'exports' | 'mail' | 'http'>;
   /**
    * Locks an export, because only one process may work on it.

@@ -74,7 +74,7 @@ export const progressSchema = z.object({
 export type ExportProgress = z.output<typeof progressSchema>;
 
 /** A file of a run: what identifies it. */
-export type OutgoingFile = Pick<NonNullable<ExportRun['file']>, 'name' | 'bytes' | 'sha256'>;
+type OutgoingFile = Pick<NonNullable<ExportRun['file']>, 'name' | 'bytes' | 'sha256'>;
 
 /** The history of an export, and the files that are not delivered yet. */
 export interface ExportLedger {

@@ -4,7 +4,7 @@ import { attentionLines, nameOfDevice } from './morning-attention.ts';
 import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
 import { usualWh } from './usual-energy.ts';
 
-export interface MorningMail {
+interface MorningMail {
   subject: string;
   text: string;
   html: string;

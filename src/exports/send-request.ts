@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
-export interface SendRequest {
+interface SendRequest {
   method: 'GET' | 'PUT' | 'POST' | 'HEAD';
   url: string;
   headers: Record<string, string>;

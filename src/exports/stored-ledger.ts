@@ -18,7 +18,7 @@ import {
   runSchema,
 } from './export-ledger.ts';
 
-export interface StoredLedgerOptions {
+interface StoredLedgerOptions {
   /** The place of the workgroup in the bucket. */
   store: ObjectStore;
   exportId: string;

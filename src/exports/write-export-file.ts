@@ -17,9 +17,9 @@ import { runXlsxThread } from './run-xlsx-thread.ts';
 import { totalColumnsOf } from './sheet-totals.ts';
 
 export type ExportFormat = ExportConfig['format'];
-export type ExportedFile = NonNullable<ExportRun['file']>;
+type ExportedFile = NonNullable<ExportRun['file']>;
 
-export interface WriteRequest {
+interface WriteRequest {
   query: ExportQuery;
   format: ExportFormat;
   name: string;

@@ -11,7 +11,7 @@ export interface Heading {
   titles: string[];
 }
 
-export interface HeadingOptions {
+interface HeadingOptions {
   /** The character between cells. Default: the delimiter that fits. */
   delimiter?: string | undefined;
   /** True for a row that names the expected columns. The first row for which it is true is the heading. */

@@ -3,13 +3,13 @@ import { isLocalDate, type LocalDate, MINUTE_MS, parseInstant, type UtcMs } from
 import { guessTimeFormat, parseTime } from './guess-time-format.ts';
 import { createLocalClock, END_MS, FIRST_MS, findOrderedRepeats, type LocalClock } from './local-clock.ts';
 
-export type ReadInstant = { kind: 'instant'; ms: UtcMs } | { kind: 'problem'; message: string };
+type ReadInstant = { kind: 'instant'; ms: UtcMs } | { kind: 'problem'; message: string };
 
 /** Reads one time of a column. */
-export type InstantReader = (time: TimeCell) => ReadInstant;
+type InstantReader = (time: TimeCell) => ReadInstant;
 
 /** A cell of a column of times. */
-export interface TimeCell {
+interface TimeCell {
   text: string;
   /** The subject of the time, such as a meter. Its times are in their order. */
   series: string;

@@ -11,7 +11,7 @@ export interface NumberFormat {
   thousands?: Thousands | undefined;
 }
 
-export interface NumberFormatGuess extends NumberFormat {
+interface NumberFormatGuess extends NumberFormat {
   /**
    * The first text with another value in another format that fits the texts equally well. Example: `1,234`.
    */

@@ -14,7 +14,7 @@ export interface CsvRow {
   cells: string[];
 }
 
-export interface CsvFormat {
+interface CsvFormat {
   delimiter: string;
   /** The first line to read, from 1 on. Default: 1. */
   fromLine?: number;
@@ -30,7 +30,7 @@ export interface CsvFormat {
   isLoose?: boolean;
 }
 
-export type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; line: number; message: string };
+type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; line: number; message: string };
 
 /** Reads the rows of a CSV text. Rows may have different numbers of cells. */
 export function parseCsv(
@@ -90,7 +90,7 @@ class TooMuch extends Error {
 }
 
 /** A row of a file that is too large to be read at once, by the names of its columns. */
-export interface CsvRecord {
+interface CsvRecord {
   record: Record<string, string>;
   info: { lines: number };
 }

@@ -26,7 +26,7 @@ export function requireWorkbook(paths: readonly string[]): void {
   if (!paths.some(isWorkbook)) throw new InputError('--sheet', [{ path: '', message: 'is for XLSX files' }]);
 }
 
-export interface ReadWorkbook {
+interface ReadWorkbook {
   chosen: WorkbookSheet;
   /** The number of its columns. */
   width: number;

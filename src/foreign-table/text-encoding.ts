@@ -1,7 +1,7 @@
 /** How the text of a file can be encoded. Windows-1252 contains Latin-1. */
-export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-export type DecodedText =
+type DecodedText =
   | { kind: 'text'; text: string; encoding: TextEncoding }
   /** The file is not text. */
   | { kind: 'binary' }

@@ -5,7 +5,7 @@ import { visibleText } from '../lib/visible-text.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { answerSchema } from './home-assistant-messages.ts';
 
-export interface HomeAssistantAddress {
+interface HomeAssistantAddress {
   /** The address of its page, such as `http://homeassistant.local:8123`. */
   url: string;
   /** A long-lived access token. */

@@ -11,7 +11,7 @@ export interface ChosenStatistic extends Statistic {
   source: string;
 }
 
-export interface StatisticsRange {
+interface StatisticsRange {
   /** The first day (UTC). Default: the first of the statistics. */
   from?: LocalDate | undefined;
   /** The last day (UTC), included. It is over. */

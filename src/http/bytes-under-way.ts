@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 /** Counts the bytes of bodies that arrive and of answers that are not read yet, for each token. */
-export interface BytesUnderWay {
+interface BytesUnderWay {
   /**
    * Counts bytes until the exchange ends. One answer is always possible, even if it is larger than the limit.
    * @throws StreamError RateLimited if the token would exceed the limit

@@ -11,7 +11,7 @@ import { prefersJson } from './accept-header.ts';
  * Routes of the stream answer in CBOR, also errors, unless the caller prefers JSON. All other routes answer
  * in JSON.
  */
-export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
+const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
 

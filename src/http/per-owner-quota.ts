@@ -1,7 +1,7 @@
 import { StreamError } from '../contract/stream-errors.ts';
 
 /** Limits an amount for each owner. */
-export interface Quota {
+interface Quota {
   /**
    * Counts an amount until it is given back.
    * @returns a function that gives the amount back; further calls change nothing

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 
 /** What the guard of a route found out about a request, for its handler. */
-export interface PerRequest<Value> {
+interface PerRequest<Value> {
   set(request: FastifyRequest, value: Value): void;
   /** @throws Error if the guard did not run, which is a mistake in the code */
   get(request: FastifyRequest): Value;

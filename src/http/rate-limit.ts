@@ -9,7 +9,7 @@ import { addressGroup } from './address-group.ts';
  */
 
 /** The owner of a share of requests: a valid token, or an address. */
-export type Caller = { tokenId: string } | { address: string };
+type Caller = { tokenId: string } | { address: string };
 
 export interface RateLimit {
   /**

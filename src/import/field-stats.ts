@@ -25,7 +25,7 @@ export interface FieldStats {
   dayChanges: number;
 }
 
-export interface FieldStatsCollector {
+interface FieldStatsCollector {
   /** Adds the rows of a chunk. */
   add(columns: MessageColumns, names: NameTable): void;
   stats(): FieldStats[];

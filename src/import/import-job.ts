@@ -34,7 +34,7 @@ export type ImportState =
       publishedBatchId: number;
     };
 
-export interface ImportJobOptions {
+interface ImportJobOptions {
   workgroup: WorkgroupConfig;
   threads: number;
   /** Records each imported file. */

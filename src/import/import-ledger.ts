@@ -5,7 +5,7 @@ import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 
 /** The identity of a file in the ledger. */
-export interface FileIdentity {
+interface FileIdentity {
   path: string;
   table: string;
   bytes: number;
@@ -34,7 +34,7 @@ export interface ImportEntry {
   isResumed: boolean;
 }
 
-export type BeginOutcome =
+type BeginOutcome =
   | { kind: 'begun'; entry: ImportEntry }
   | { kind: 'landed-before'; importId: number; lastBatchId: number; counts: FileCounts; landedAtMs: number };
 

@@ -4,7 +4,7 @@ import { epochUnits } from '../foreign-table/guess-time-format.ts';
 import { isTimeZone } from '../lib/time.ts';
 
 /** Formats of files. Default: by the name of the file. */
-export const fileFormats = ['csv', 'ndjson', 'parquet'] as const;
+const fileFormats = ['csv', 'ndjson', 'parquet'] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
 /** Texts that loggers write for a missing value. */

@@ -9,7 +9,7 @@ import { type OpenImportOptions, openImport } from './open-import.ts';
 import type { RejectedRow } from './rejections.ts';
 
 /** A row as it would land. */
-export interface PreviewRow {
+interface PreviewRow {
   time: string;
   device: string;
   source: string | null;

@@ -16,7 +16,7 @@ export interface RowFiller {
   fill(columns: MessageColumns, chunk: DuckDBDataChunk, firstRow: number): void;
 }
 
-export interface RowFillerOptions {
+interface RowFillerOptions {
   mapping: Mapping;
   selection: Selection;
   table: string;

@@ -30,7 +30,7 @@ export interface SourceColumn {
 /** Longer lines and JSON objects are rejected. */
 const LINE_BYTES_MAX = MEBIBYTE;
 /** Broken lines of a CSV file that are counted. */
-export const BROKEN_LINES_MAX = 100_000;
+const BROKEN_LINES_MAX = 100_000;
 const BROKEN_NONE = 'NULL::VARCHAR AS broken';
 
 /**

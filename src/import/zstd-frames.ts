@@ -1,13 +1,13 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
 /** A part of a packed file: from its first byte to the byte after its last one. */
-export interface PackedPart {
+interface PackedPart {
   start: number;
   end: number;
 }
 
 /** The file does not follow the format. The message is for people. */
-export class ZstdError extends Error {
+class ZstdError extends Error {
   readonly code = 'ZSTD_frames';
 }
 

@@ -36,7 +36,7 @@ export interface InputState {
   lastRefused?: { atMs: UtcMs; about: string; reason: string } | undefined;
 }
 
-export type InputCount = 'stored' | 'repeated' | 'ignored' | 'retained' | 'refused';
+type InputCount = 'stored' | 'repeated' | 'ignored' | 'retained' | 'refused';
 
 /** Counts what an input receives. */
 export interface InputCounter {

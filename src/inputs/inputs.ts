@@ -13,7 +13,7 @@ import { brokerAddress } from './broker-address.ts';
 import { createInputCounter, type InputCounter, type InputState } from './input-counter.ts';
 import { createLineReader, type LineReader } from './read-influx-line.ts';
 
-export interface InputsOptions {
+interface InputsOptions {
   stream: Pick<Stream, 'lazyLogOf'>;
   workgroups: Pick<Workgroups, 'get' | 'list'>;
   /** One of the processes that share the logs connects to the brokers. */

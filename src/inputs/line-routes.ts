@@ -21,7 +21,7 @@ import type { Inputs } from './inputs.ts';
 import { isPrecision, type Precision } from './parse-line.ts';
 import { takeLines } from './take-lines.ts';
 
-export interface LineRoutesOptions extends Gate {
+interface LineRoutesOptions extends Gate {
   stream: Pick<Stream, 'logOf'>;
   inputs: Pick<Inputs, 'linesOf'>;
   clock: Clock;

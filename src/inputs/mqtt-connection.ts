@@ -26,7 +26,7 @@ export interface BrokerMessage {
   acknowledge(): void;
 }
 
-export interface BrokerEvents {
+interface BrokerEvents {
   /**
    * Takes a message. The connection continues to read once `resume` is called.
    */
@@ -36,7 +36,7 @@ export interface BrokerEvents {
   disconnected(reason: string): void;
 }
 
-export interface BrokerConnection {
+interface BrokerConnection {
   /** Sends the acknowledgements and disconnects. The session stays at the broker. */
   close(): Promise<void>;
 }

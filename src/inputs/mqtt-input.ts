@@ -18,7 +18,7 @@ import { type BrokerMessage, keepConnected } from './mqtt-connection.ts';
 import { createMessageReader } from './read-mqtt-message.ts';
 import { refusedPayload } from './refused-payload.ts';
 
-export interface MqttInputOptions {
+interface MqttInputOptions {
   workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>;
   settings: MqttInput;
   log: StreamLog;

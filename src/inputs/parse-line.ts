@@ -14,7 +14,7 @@ export interface LinePoint {
   timeMs: UtcMs | undefined;
 }
 
-export type ParsedLine = LinePoint | { kind: 'blank' } | { kind: 'problem'; message: string };
+type ParsedLine = LinePoint | { kind: 'blank' } | { kind: 'problem'; message: string };
 
 /** Digits of a time below a millisecond, or the milliseconds of its unit. */
 const precisions = {

@@ -8,7 +8,7 @@ import type { MessagePayload } from './payload-value.ts';
 /** A clock that shows an earlier time was not set yet. */
 const CLOCK_IS_SET_MS = Date.UTC(2000, 0);
 
-export type PayloadTime = { kind: 'time'; ms: UtcMs } | { kind: 'problem'; message: string };
+type PayloadTime = { kind: 'time'; ms: UtcMs } | { kind: 'problem'; message: string };
 
 /** Creates a reader of the time in payloads. */
 export function createTimeReader({

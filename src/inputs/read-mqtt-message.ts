@@ -14,7 +14,7 @@ import { readingOf } from './reading-of.ts';
 import { scaleValue } from './scale-value.ts';
 
 /** Reads messages of MQTT by the rules of an input. */
-export interface MessageReader {
+interface MessageReader {
   /** The topic filters to subscribe to. */
   filters: readonly string[];
   /** @returns an outcome for each rule that is about the topic; none if no rule is */

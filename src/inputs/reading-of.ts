@@ -7,7 +7,7 @@ import { requireWritable } from '../stream/ingest/ingest.ts';
 import type { Outcome } from './input-outcome.ts';
 
 /** The parts of a reading as their templates give them. Undefined: a placeholder has no value. */
-export interface ReadingParts {
+interface ReadingParts {
   table: string | undefined;
   /** The text of the device. */
   device: string | undefined;

@@ -12,7 +12,7 @@ export interface RefusedLine {
   reason: string;
 }
 
-export interface TakenLines {
+interface TakenLines {
   /** The readings, to be stored. */
   batches: EncodedBatch[];
   readings: number;

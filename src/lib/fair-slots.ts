@@ -2,7 +2,7 @@
  * Places for work of several owners. No owner can make the others wait with a burst of work. A queue of
  * p-queue has one order for all work, and does not know owners.
  */
-export interface FairSlots {
+interface FairSlots {
   /**
    * Takes a place, or waits for one.
    * @returns a function that gives the place back
@@ -11,7 +11,7 @@ export interface FairSlots {
   take(owner: string): Promise<() => void>;
 }
 
-export interface FairSlotsOptions {
+interface FairSlotsOptions {
   /** Places of one owner. There is one more than that, which only another owner can take. */
   ownMax: number;
   /** Work that waits, in all. An owner has at most as much as there are places left. */

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
  * Threads for work that would block the event loop. Each owner has at most one job in them, so that all
  * owners get a turn. A queue of p-queue has neither owners nor threads.
  */
-export interface FairThreads<Request, Answer> {
+interface FairThreads<Request, Answer> {
   /**
    * @returns the message that the thread sends for this request
    * @throws the error of the thread, or `closed()` if the threads are closed before the job has begun
@@ -15,7 +15,7 @@ export interface FairThreads<Request, Answer> {
   close(): Promise<void>;
 }
 
-export interface FairThreadsOptions {
+interface FairThreadsOptions {
   /** The module of a thread. It sends one message for each message that it receives. */
   module: URL;
   threadsMax: number;

@@ -62,7 +62,7 @@ export function jsonDepth(text: string): number {
 }
 
 /** The size of JSON text, computed before parsing. */
-export interface JsonMeasure {
+interface JsonMeasure {
   /** The nesting depth of arrays and objects. */
   depth: number;
   /** The number of arrays and objects. */

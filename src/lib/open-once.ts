@@ -1,5 +1,5 @@
 /** Something that is opened at its first use and then kept. */
-export interface OpenOnce<Opened> {
+interface OpenOnce<Opened> {
   /**
    * Opens it if that has not been done. A failure is not kept, so the next call tries again.
    * @throws as the opening does

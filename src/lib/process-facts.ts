@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { formatInstant, SECOND_MS, type UtcMs } from './time.ts';
 
 /** The facts of the system about a process of this machine. */
-export interface ProcessFacts {
+interface ProcessFacts {
   /** True if it was stopped by a signal (SIGSTOP, Ctrl-Z). It keeps its locks, and answers nothing. */
   isStopped: boolean;
   startedAtMs: UtcMs | undefined;

@@ -21,7 +21,7 @@ export interface Mail {
   key: string;
 }
 
-export interface SentMail {
+interface SentMail {
   /** Addresses that the server has refused. It has taken the mail for the others. */
   refused: string[];
 }

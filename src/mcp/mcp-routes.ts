@@ -9,7 +9,7 @@ import { openOnce } from '../lib/open-once.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 
 /** A question to a tool is far smaller. */
-export const MCP_BODY_BYTES_MAX = 64 * 1024;
+const MCP_BODY_BYTES_MAX = 64 * 1024;
 const ANSWER_MS = MINUTE_MS;
 const URL_OF_TOOLS = '/mcp';
 

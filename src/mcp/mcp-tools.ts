@@ -9,13 +9,13 @@ import { budgetLines, dayLines, daysOf, periodLines, qualityLines } from './ener
 import { explanationLines, linesText } from './mcp-words.ts';
 
 /** The days of one question about days, and about sums and quality. */
-export const TOOL_DAYS_MAX = 31;
-export const TOOL_RANGE_DAYS_MAX = 366;
+const TOOL_DAYS_MAX = 31;
+const TOOL_RANGE_DAYS_MAX = 366;
 /** Rows that one tool reads. */
-export const TOOL_ROWS_MAX = 20_000;
+const TOOL_ROWS_MAX = 20_000;
 
 /** The reports of a workgroup with the rights of the caller. `undefined`: the only workgroup of the token. */
-export type OpenReports = (workgroup: string | undefined) => ReportClient;
+type OpenReports = (workgroup: string | undefined) => ReportClient;
 
 const workgroup = z
   .string()

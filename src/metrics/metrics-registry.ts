@@ -24,11 +24,11 @@ export interface MetricsRegistry {
   text(): string;
 }
 
-export interface Histogram {
+interface Histogram {
   observe(labels: MetricLabels, seconds: number): void;
 }
 
-export interface CountedHistogram {
+interface CountedHistogram {
   bounds: readonly number[];
   /**
    * For each bound the observations up to it and above the bound before; at the end the observations above

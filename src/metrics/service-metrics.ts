@@ -7,7 +7,7 @@ import { addStreamMetrics, type StreamView } from './stream-metrics.ts';
 import { addWorkerMetrics } from './worker-metrics.ts';
 
 /** The metrics of a service. Each role adds its own. */
-export interface ServiceMetrics {
+interface ServiceMetrics {
   readonly registry: MetricsRegistry;
   /** To be called before the server listens. */
   watchHttp(app: FastifyInstance): void;

@@ -15,9 +15,9 @@ import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { type ListRows, sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
-export const TOKENS_LISTED_MAX = 1_000;
+const TOKENS_LISTED_MAX = 1_000;
 const ENTRIES_DEFAULT = 100;
-export const AUDIT_ENTRIES_MAX = 1_000;
+const AUDIT_ENTRIES_MAX = 1_000;
 
 const auditQuerySchema = z.object({
   before: z

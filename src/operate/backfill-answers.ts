@@ -8,9 +8,9 @@ import type { BackfillAnswer, backfillPlanSchema, gapsSchema } from './backfill-
 import type { ListRows } from './send-list.ts';
 
 /** The newest gaps of an answer. */
-export const GAPS_LISTED_MAX = 200;
+const GAPS_LISTED_MAX = 200;
 /** The first days of a plan. */
-export const PLAN_DAYS_MAX = 1_000;
+const PLAN_DAYS_MAX = 1_000;
 
 export function gapsAnswer(gaps: readonly OpenGap[]): z.output<typeof gapsSchema> {
   const newest = gaps.slice(-GAPS_LISTED_MAX).toReversed();

@@ -28,7 +28,7 @@ import { listWithProgress, startBackfill } from './start-backfill.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 const LISTED_DEFAULT = 100;
-export const BACKFILLS_LISTED_MAX = 1_000;
+const BACKFILLS_LISTED_MAX = 1_000;
 const RATE_MAX = 1_000_000;
 const TIME_CHARACTERS_MAX = 64;
 

@@ -40,9 +40,9 @@ export const gapsSchema = z
     },
   });
 
-export const backfillStates = ['running', 'interrupted', 'done', 'cancelled'] as const;
+const backfillStates = ['running', 'interrupted', 'done', 'cancelled'] as const;
 
-export const backfillSchema = z.object({
+const backfillSchema = z.object({
   id: count,
   source: z.string().meta({ description: 'stream, gaps or archive' }),
   from: instant,

@@ -10,7 +10,7 @@ import type { ExportRunAnswer, exportListSchema } from './export-schemas.ts';
 import type { ListRows } from './send-list.ts';
 
 /** The newest runs of an export in the list. */
-export const EXPORT_RUNS_MAX = 20;
+const EXPORT_RUNS_MAX = 20;
 const DAYS_LISTED_MAX = 50;
 const RETRY_SECONDS = 60;
 

@@ -3,7 +3,7 @@ import { destinationKinds } from '../config/export-settings.ts';
 
 const count = z.number().int();
 
-export const exportRunSchema = z.object({
+const exportRunSchema = z.object({
   name: z.string().meta({ description: 'The period, and the revision if there are several' }),
   period: z.string(),
   startDay: z.string(),

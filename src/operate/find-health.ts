@@ -3,7 +3,7 @@ import type { StatusFinding } from './status-schema.ts';
 import { stages, type WorkgroupState } from './workgroup-state.ts';
 
 /** One state with its reason: the worst of the findings. */
-export interface WorkgroupHealth {
+interface WorkgroupHealth {
   health: 'good' | 'attention' | 'bad';
   reason: string;
   /** Worst first. */
@@ -12,7 +12,7 @@ export interface WorkgroupHealth {
 
 /** A delay that people should know of. A publication takes seconds. */
 const LAG_NOTED_MS = 5 * MINUTE_MS;
-export const FINDINGS_MAX = 100;
+const FINDINGS_MAX = 100;
 const ranks: Readonly<Record<StatusFinding['severity'], number>> = { bad: 0, attention: 1, note: 2 };
 
 export function findHealth(state: WorkgroupState): WorkgroupHealth {

@@ -17,7 +17,7 @@ import { type ListRows, sendList } from './send-list.ts';
 
 const url = '/api/v1/orgs/:workgroupId/imports';
 const LISTED_DEFAULT = 100;
-export const IMPORTS_LISTED_MAX = 1_000;
+const IMPORTS_LISTED_MAX = 1_000;
 
 const querySchema = z.object({
   before: countParameter(999_999_999).meta({

@@ -19,7 +19,7 @@ import { registerQuarantineRoutes } from './quarantine-routes.ts';
 import { registerStatusRoute } from './status-route.ts';
 import type { StateSource } from './workgroup-state.ts';
 
-export interface OperateDeps extends Pick<ExportRoutesOptions, 'openExports' | 'signal'> {
+interface OperateDeps extends Pick<ExportRoutesOptions, 'openExports' | 'signal'> {
   config: StateSource['config'];
   workgroups: Pick<Workgroups, 'get' | 'list' | 'exportsOf'>;
   control: StateSource['control'];

@@ -8,7 +8,7 @@ import { type Operator, type OperatorGuard, operatorErrors } from './operator-gu
 const BODY_BYTES_MAX = 4_096;
 
 /** The parts of its request that an action gets. */
-export interface ActionRequest<Body> extends Pick<Operator, 'workgroup' | 'actor'> {
+interface ActionRequest<Body> extends Pick<Operator, 'workgroup' | 'actor'> {
   body: Body;
   params: FastifyRequest['params'];
   reply: FastifyReply;
@@ -17,7 +17,7 @@ export interface ActionRequest<Body> extends Pick<Operator, 'workgroup' | 'actor
 }
 
 /** An action of an operator: a POST, or a DELETE without a body. */
-export interface OperatorAction<Body extends z.ZodType> {
+interface OperatorAction<Body extends z.ZodType> {
   method?: 'POST' | 'DELETE';
   url: string;
   /** Default: the workgroup alone. */

@@ -21,7 +21,7 @@ import { startBackfill } from './start-backfill.ts';
 
 const url = '/api/v1/orgs/:workgroupId/quarantine';
 const SAMPLES_DEFAULT = 3;
-export const QUARANTINE_SAMPLES_MAX = 20;
+const QUARANTINE_SAMPLES_MAX = 20;
 
 const querySchema = z.object({
   devices: devicesSchema,

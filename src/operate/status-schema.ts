@@ -3,9 +3,9 @@ import { z } from 'zod';
 /** The schemas of the state of a workgroup. */
 
 export const workgroupStates = ['running', 'hibernated', 'stopped', 'failing', 'never run'] as const;
-export const healths = ['good', 'attention', 'bad'] as const;
+const healths = ['good', 'attention', 'bad'] as const;
 /** The subject of a finding, which says where a page can show more. */
-export const findingSubjects = [
+const findingSubjects = [
   'worker',
   'stage',
   'lag',
@@ -29,7 +29,7 @@ const stageShape = {
   failingSince: instant.meta({ description: 'First failure since the last success' }),
 };
 
-export const findingSchema = z.object({
+const findingSchema = z.object({
   severity: z
     .enum(['bad', 'attention', 'note'])
     .meta({ description: 'bad: data do not arrive; attention: a person should look; note: good to know' }),

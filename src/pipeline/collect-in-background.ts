@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { ReplicaOwner } from '../replica/replica-owner.ts';
 
 /** Deletes in the background what no kept commit of a bucket needs. */
-export interface BackgroundCollection {
+interface BackgroundCollection {
   /** Starts if an hour has passed since the last time. */
   startIfDue(): void;
   /** Interrupts it, so that a commit does not wait for it. The next start continues. */

@@ -4,7 +4,7 @@ import { visibleText } from '../lib/visible-text.ts';
 import { knownFailure } from '../warehouse/warehouse-failures.ts';
 
 /** A failure as `status`, `/ready` and the log show it. */
-export interface FailureDescription {
+interface FailureDescription {
   /** The error's own code. `Unexpected` for a bug. */
   code: string;
   /** One line: the problem, its place if known, and what to do. Without SQL, JSON and control characters. */

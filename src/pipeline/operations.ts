@@ -45,7 +45,7 @@ import { takeSnapshotIfDue, takeSnapshotNow } from './snapshot-stage.ts';
 import type { BucketState } from './workgroup-bucket.ts';
 
 /** Operations of the main thread of the worker that owns the workgroup. */
-export interface OwnerOperations {
+interface OwnerOperations {
   /** Open alerts. */
   alertList: { args: AlertPage; result: AlertList };
   /** Snoozes a condition, or notes that somebody has seen its alerts. */

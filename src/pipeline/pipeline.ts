@@ -40,7 +40,7 @@ export interface Pipeline {
 }
 
 /** How a shard was opened. `bucket` is undefined if no bucket is configured. */
-export interface ShardOwnership {
+interface ShardOwnership {
   epoch: bigint;
   bucket?: BucketState;
 }

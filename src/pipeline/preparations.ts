@@ -5,7 +5,7 @@ import { workgroupStore } from '../storage/workgroup-store.ts';
 import { type Assignment, lakeRoot, warehousePath } from './assignment.ts';
 
 /** The warehouses that were fetched before their workgroups are claimed. */
-export interface Preparations {
+interface Preparations {
   /** Fetches the warehouse of the newest commit. @throws as `prepareTakeOver` does */
   prepare(assignment: Assignment): Promise<void>;
   /**

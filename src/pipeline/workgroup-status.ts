@@ -77,7 +77,7 @@ export interface StageStatus {
   failingSinceMs?: UtcMs | undefined;
 }
 
-export interface BucketStatus {
+interface BucketStatus {
   /** When the bucket last had everything of this machine. Undefined if nothing was committed yet. */
   lastCommitAtMs: UtcMs | undefined;
   /** The newest commit of the bucket. */

@@ -13,7 +13,7 @@ import { type PublishOptions, totalsOf } from './publish.ts';
 import type { PublishShard } from './publish-shard.ts';
 
 /** Several files that become one. */
-export interface Merge {
+interface Merge {
   dataset: DatasetName;
   folder: string;
   period: Period;

@@ -42,7 +42,7 @@ export function selectOf(dataset: DatasetName): string {
  * Small datasets whose rows follow from the configuration, the devices and the range of days. Only they read
  * the temporary tables of `declareData`.
  */
-export const declaredDatasets = [
+const declaredDatasets = [
   'device',
   'workgroup',
   'device_source',

@@ -5,7 +5,7 @@ import { type RenewOptions, renewCurrent } from './renew-current.ts';
 import { type RetentionPlan, retainLake } from './retain-lake.ts';
 import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
 
-export interface MaintainOptions extends PublishOptions, Pick<RenewOptions, 'currentEveryMs'> {
+interface MaintainOptions extends PublishOptions, Pick<RenewOptions, 'currentEveryMs'> {
   /** How far back one generation of each hour is kept. */
   keepGenerationsMs: number;
   /** How long published messages stay in the warehouse. */

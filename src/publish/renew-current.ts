@@ -23,7 +23,7 @@ export interface RenewOptions {
   clock: Clock;
 }
 
-export interface RenewResult {
+interface RenewResult {
   /** When `current` must be renewed, from now (ms). Undefined if it shows the newest generation. */
   dueInMs: number | undefined;
 }

@@ -34,7 +34,7 @@ export interface RetentionPlan {
   orphans: string[];
 }
 
-export interface RetainOptions {
+interface RetainOptions {
   lakeDir: string;
   /** How far back one generation of each hour is kept. */
   keepGenerationsMs: number;
@@ -120,7 +120,7 @@ async function planRetention(
 }
 
 /** A generation, and if people can have a session on it. */
-export interface ThinnedGeneration extends Pick<RetainedGeneration, 'sequence' | 'createdAtMs'> {
+interface ThinnedGeneration extends Pick<RetainedGeneration, 'sequence' | 'createdAtMs'> {
   hasViews: boolean;
   /** The warehouse can be restored to it. */
   hasSnapshot: boolean;

@@ -7,7 +7,7 @@ import { readState } from './find-pieces.ts';
 import { openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
 
-export interface TrimOptions {
+interface TrimOptions {
   lakeDir: string;
   keepMessagesMs: number;
   /** The energy streams. All of them must have read a message before it is deleted. */

@@ -6,7 +6,7 @@ import { createOnce } from '../storage/create-once.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { type ReplicaCommit, readReplicaHead } from './replica-commit.ts';
 
-export interface ClaimReplicaOptions {
+interface ClaimReplicaOptions {
   workgroupId: string;
   /** The new epoch is higher than this. Default: 0. */
   epochAbove?: bigint;
@@ -23,7 +23,7 @@ export interface ClaimReplicaOptions {
   signal?: AbortSignal;
 }
 
-export interface ReplicaClaim {
+interface ReplicaClaim {
   /** The claim. The caller owns the workgroup until a later claim exists. */
   commit: ReplicaCommit;
   /** The newest commit before: the claim itself if it is used again. Undefined if the replica is new. */

@@ -14,7 +14,7 @@ import { generationOf, readReplicaHead } from './replica-commit.ts';
  * restore after the claim uses them. It checks each block, so they decide nothing.
  */
 
-export interface PrepareTakeOverOptions {
+interface PrepareTakeOverOptions {
   store: ObjectStore;
   warehousePath: string;
   /** The folder of the workgroup's local lake. */

@@ -8,7 +8,7 @@ import { lakePaths } from '../publish/lake-layout.ts';
 import { type ReplicationState, readReplicationState } from './replication-state.ts';
 
 /** The data of a workgroup on this machine, before it opens the warehouse. */
-export interface LocalReplica {
+interface LocalReplica {
   /** Undefined without a warehouse, and if it is damaged. */
   state: ReplicationState | undefined;
   /**

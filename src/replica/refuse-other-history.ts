@@ -6,7 +6,7 @@ import type { ReplicaCommit } from './replica-commit.ts';
 import type { ReplicationState } from './replication-state.ts';
 
 /** The data of a workgroup on this machine. */
-export interface LocalData {
+interface LocalData {
   warehousePath: string;
   /** The folder of the workgroup's local lake. */
   root: string;

@@ -18,7 +18,7 @@ import type { RecordReplication } from './replication-state.ts';
  * The commits of a replica as its owner adds them: one after the other, and each at most once, even if
  * requests and answers are lost.
  */
-export interface ReplicaChain {
+interface ReplicaChain {
   /** The newest commit. */
   head(): ReplicaCommit;
   /** What makes a commit the next one. Valid until a commit is added. */
@@ -45,7 +45,7 @@ export interface ReplicaChain {
   loseTo(by: ReplicaCommit): never;
 }
 
-export interface ReplicaChainOptions {
+interface ReplicaChainOptions {
   store: ObjectStore;
   /** The own claim. */
   claim: ReplicaCommit;

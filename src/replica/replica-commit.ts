@@ -13,7 +13,7 @@ import { idleNoteSchema } from './idle-note.ts';
  * A commit of a replica. The numbers of its commits have no gaps. A claim has the content of the commit
  * before, and the next epoch. A mirrored generation has the epoch of the commit before.
  */
-export const replicaCommitSchema = commitSchema.extend({
+const replicaCommitSchema = commitSchema.extend({
   /** The nonce of the commit before. Null in the first commit. */
   previousNonce: commitSchema.shape.nonce.nullable(),
   /** The local generation that this commit is a copy of. Null until a generation was mirrored. */

@@ -19,7 +19,7 @@ import type { RecordReplication } from './replication-state.ts';
 import { planBundles, uploadBundle } from './upload-bundle.ts';
 import { type LocalObject, UPLOADS_AT_A_TIME, uploadObjects } from './upload-objects.ts';
 
-export interface ReplicaOwnerOptions {
+interface ReplicaOwnerOptions {
   store: ObjectStore;
   /** The own claim. */
   claim: ReplicaCommit;

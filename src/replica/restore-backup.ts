@@ -7,7 +7,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { type ReplicaCommit, readReplicaHead } from './replica-commit.ts';
 import { type RestoredCommit, restoreReplica } from './restore-replica.ts';
 
-export interface RestoreBackupOptions {
+interface RestoreBackupOptions {
   /** The backup of the workgroup. */
   source: ObjectStore;
   at: RestorePoint;

@@ -6,7 +6,7 @@ import { generationOf, listReplicaCommits, type ReplicaCommit, readReplicaCommit
 import { refuseMissingObjects } from './restore-replica.ts';
 import { rollBackReplica } from './roll-back-replica.ts';
 
-export interface RestoredReplica<Result> {
+interface RestoredReplica<Result> {
   /** The own claim. If an earlier commit was restored, it is a new claim with the content of that commit. */
   claim: ReplicaCommit;
   result: Result;

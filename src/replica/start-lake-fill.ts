@@ -13,7 +13,7 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { missing } from '../snapshot/read-pack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
-export interface LakeFillOptions {
+interface LakeFillOptions {
   /** The store as the newest commit describes it. Commits change during the fill. */
   storeNow: () => ObjectStore;
   workgroupId: string;
@@ -26,7 +26,7 @@ export interface LakeFillOptions {
 }
 
 /** The copy of the files of a lake from the bucket, in the background. */
-export interface LakeFill {
+interface LakeFill {
   /** How many files are missing, and why the last attempt failed. Undefined if the lake is complete. */
   state(): LakeFillState | undefined;
   /** Stops the copy. The next fill continues it. */

@@ -9,7 +9,7 @@ import type { ReplicaCommit } from './replica-commit.ts';
 import { canContinue, planClaim } from './replication-state.ts';
 import { restoreNewestSound } from './restore-newest-sound.ts';
 
-export interface TakeOverOptions {
+interface TakeOverOptions {
   store: ObjectStore;
   workgroupId: string;
   warehousePath: string;

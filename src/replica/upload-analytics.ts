@@ -11,7 +11,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
 import type { ReplicaOwner } from './replica-owner.ts';
 
-export interface AnalyticsUploaderOptions {
+interface AnalyticsUploaderOptions {
   store: ObjectStore;
   shard: Pick<PublishShard, 'connect' | 'workgroupId'>;
   /** The local lake. Nothing is uploaded until it has all files. */
@@ -29,7 +29,7 @@ export interface AnalyticsUploaderOptions {
  *   follows
  * @returns never an error. A failure is logged, and the next call after 10 minutes tries again
  */
-export type UploadAnalytics = (
+type UploadAnalytics = (
   head: ReplicaCommit,
   options?: { isFinal?: boolean; signal?: AbortSignal },
 ) => Promise<void>;

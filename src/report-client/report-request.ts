@@ -53,7 +53,7 @@ export interface ReportRequest {
 const TIMEOUT_MS = MINUTE_MS;
 const ERROR_BYTES_MAX = 64 * 1024;
 /** Four attempts within half a minute, or longer if a server asks for it. */
-export const reportBackoff: Backoff = { ...defaultBackoff, attemptsMax: 4 };
+const reportBackoff: Backoff = { ...defaultBackoff, attemptsMax: 4 };
 
 /**
  * Creates the sender of a client. The token goes to the origin of `url` only.

@@ -41,7 +41,7 @@ export interface BalanceQuestion {
   generation: Generation | undefined;
 }
 
-export interface BalanceStatement {
+interface BalanceStatement {
   /** The files of the generation that the answer reads. */
   files: LakeFile[];
   /** The balance as table "balance"; undefined if nothing of these days is published. */

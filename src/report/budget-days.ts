@@ -10,7 +10,7 @@ import type { DaysSource } from './meter-days.ts';
  * The scenario of a meter and day if none is requested: the first of these with a budget for the day, else
  * the first by name.
  */
-export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
+const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
 /**
  * Days of budgets as "meter_day"; see report/select_budget_days.

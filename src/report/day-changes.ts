@@ -8,7 +8,7 @@ import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
 /** The causes of a new version of a day. */
-export const changeCauses = [
+const changeCauses = [
   'stream',
   'import',
   'backfill',
@@ -69,7 +69,7 @@ export const dayChangesSchema = z
   })
   .meta({ description: 'Days of a device and source with a new version' });
 
-export interface ChangeQuery {
+interface ChangeQuery {
   sinceMs: UtcMs;
   /** First instant after; undefined for now. */
   untilMs: UtcMs | undefined;

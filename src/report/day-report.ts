@@ -147,7 +147,7 @@ export async function dayReportJson(
   return { parts: assemble(shownDays(query), brackets, members, periods), flags };
 }
 
-export interface Chosen {
+interface Chosen {
   /** The files of these parameters. */
   files: LakeFile[];
   sql: string;

@@ -77,7 +77,7 @@ export const resolutionShape = {
     .optional()
     .meta({ description: 'Period of a key. Months and years contain only days of the range. Default: day' }),
 };
-export const TOP_MAX = 100;
+const TOP_MAX = 100;
 export const topShape = {
   top: z
     .string(once)
@@ -186,7 +186,7 @@ export async function requireKnownDevices(
 }
 
 /** A workgroup with its published data. */
-export interface PublishedWorkgroup {
+interface PublishedWorkgroup {
   lake: LakeReader;
   generation: Generation | undefined;
   workgroup: WorkgroupConfig;

@@ -52,7 +52,7 @@ export interface DayRoute {
   event: string;
 }
 
-export interface DayRouteDeps {
+interface DayRouteDeps {
   lake: LakeReader;
   guard: Guard;
   clock: Clock;

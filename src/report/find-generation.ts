@@ -7,7 +7,7 @@ import { listSequences, readCommit } from '../publish/lake-commit.ts';
 import { commitPath, type LakePaths, parseSequence } from '../publish/lake-layout.ts';
 
 /** A commit, and when it was seen as the newest one (monotonic, ms). */
-export interface SeenCommit {
+interface SeenCommit {
   commit: StoredCommit;
   seenAtMs: number;
 }

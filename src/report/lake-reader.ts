@@ -14,7 +14,7 @@ import { type LakePaths, lakePaths } from '../publish/lake-layout.ts';
 import { findGeneration, findLastingGeneration } from './find-generation.ts';
 import { openQueryPool } from './query-pool.ts';
 
-export type LakeReaderOptions = QueryOptions & (LocalLakeOptions | { source: LakeSource });
+type LakeReaderOptions = QueryOptions & (LocalLakeOptions | { source: LakeSource });
 
 /** A lake in a folder of this machine. */
 export interface LocalLakeOptions {
@@ -31,7 +31,7 @@ export interface LocalLakeOptions {
   isForLongReads?: boolean;
 }
 
-export interface QueryOptions {
+interface QueryOptions {
   /** Folders next to the lake in which queries can write files. */
   writeFolders?: readonly string[];
   threads?: number;

@@ -29,7 +29,7 @@ interface Look {
  * is empty.
  * @param asker without the right to see names, workgroups are only counted
  */
-export type LakeReadiness = (
+type LakeReadiness = (
   workgroupIds: readonly string[],
   nowMs: UtcMs,
   asker?: HealthAsker,

@@ -16,7 +16,7 @@ export const budgetDataSchema = z.record(answeredDaySchema, z.record(code, wh)).
   example: { '2026-11-19': { PV: 18_000 }, '2026-11-20': { PV: 18_000 } },
 });
 
-export const flagsSchema = z.array(z.string()).meta({
+const flagsSchema = z.array(z.string()).meta({
   description:
     'Quality flags: `estimated` if a reading was spread over several days or is an estimate, `partial` if readings cover less than the day; for a meter of a device the flags of daily-energy/details',
 });

@@ -26,7 +26,7 @@ export function memberOf({ code, device, source }: MeterConfig): Member {
   return device === undefined ? { key: code, code } : { key: code, device, source };
 }
 
-export interface MemberDays {
+interface MemberDays {
   members: readonly Member[];
   startDay: LocalDate;
   /** Included. */

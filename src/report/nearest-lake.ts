@@ -1,6 +1,6 @@
 import type { LakeSource } from './lake-reader.ts';
 
-export interface NearestLakeOptions {
+interface NearestLakeOptions {
   /** The lakes of this machine. They have generations that the store does not have yet. */
   local: LakeSource;
   /** The lakes of all workgroups, which can be a commit behind. */

@@ -4,7 +4,7 @@ import { createFairSlots } from '../lib/fair-slots.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
-export interface QueryPoolOptions {
+interface QueryPoolOptions {
   /** Folders in which queries can read files. They have no access to the rest of the disk. */
   folders: readonly string[];
   threads: number;

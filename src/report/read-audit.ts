@@ -4,7 +4,7 @@ import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
 /** An entry of the audit log, as it was published. */
-export interface PublishedAuditEntry {
+interface PublishedAuditEntry {
   atMs: UtcMs;
   actor: string | null;
   action: string | null;
@@ -55,7 +55,7 @@ export async function readAuditEntries(
  * The files with the audit log, the newest period first. A merged file of a month or day is older than the
  * hours after it.
  */
-export function auditFiles(generation: Generation | undefined) {
+function auditFiles(generation: Generation | undefined) {
   return (generation?.files('messages') ?? [])
     .filter(({ folder }) => folder.startsWith('table=audit_logs/'))
     .sort((a, b) => (a.period < b.period ? 1 : a.period > b.period ? -1 : 0));

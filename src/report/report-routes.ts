@@ -26,7 +26,7 @@ import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } fro
 import { registerSiteRoutes } from './site-routes.ts';
 import { registerWorkgroupRoute } from './workgroup-route.ts';
 
-export interface ReportDeps extends Pick<Gate, 'audit'> {
+interface ReportDeps extends Pick<Gate, 'audit'> {
   access: Pick<Access, 'recheck'>;
   lake: LakeReader;
   explain: AskForExplanation;

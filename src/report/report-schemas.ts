@@ -115,7 +115,7 @@ export const errorSchema = z.object({
   retryable: z.boolean().meta({ description: 'True if the same request may succeed later' }),
   parameter: z.string().optional().meta({ description: 'The parameter that is wrong' }),
 });
-export const errorAnswers = {
+const errorAnswers = {
   400: errorSchema.meta({
     description:
       'A parameter is unknown, empty, given twice, or has a value that cannot be used; `parameter` names it, and the message suggests the right one',

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { bestAccepted } from '../http/accept-header.ts';
 import { type RowFormat, rowFormats } from './copy-rows.ts';
 
-export type AnswerFormat = 'json' | RowFormat;
+type AnswerFormat = 'json' | RowFormat;
 
-export const answerFormats = ['json', ...rowFormats] as const;
+const answerFormats = ['json', ...rowFormats] as const;
 
 /** The parameter of every report that is also answered as rows. */
 export const formatShape = {

@@ -6,7 +6,7 @@ import type { LakeReader } from './lake-reader.ts';
 import { contentTypes, formatOf } from './row-format.ts';
 import { type RowAnswer, sendRows } from './send-rows.ts';
 
-export interface PartsAnswer {
+interface PartsAnswer {
   /** The entity tag of the answer in JSON. */
   etag: string;
   /** Makes the JSON text; its signal fires when all callers have gone. */

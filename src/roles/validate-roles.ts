@@ -15,7 +15,7 @@ import { type RoleEntry, type SourceRole, WITHIN_SITE } from './role.ts';
 import { anyDayOf, type DateSpan, includesDay, overlap, splitIntoSpans } from './role-dates.ts';
 
 /** The parts of a workgroup that roles must agree with. */
-export interface RoledWorkgroup extends RoleSettings {
+interface RoledWorkgroup extends RoleSettings {
   roles: readonly RoleEntry[];
   devices: ReadonlyArray<{
     id: string;

@@ -7,7 +7,7 @@ import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 import { storeIntervals } from './store-intervals.ts';
 
 /** How a stretch is computed. */
-export interface ComputeOptions {
+interface ComputeOptions {
   /** True if rules have changed, so every break in scope is judged again. */
   isRestated: boolean;
   /**

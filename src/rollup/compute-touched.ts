@@ -12,7 +12,7 @@ import {
 } from './rollup-context.ts';
 import { omitSeries, type SeriesKey } from './set-aside.ts';
 
-export interface ComputeTouchedOptions {
+interface ComputeTouchedOptions {
   workgroup: WorkgroupConfig;
   /** The changed settings; undefined if none has changed. */
   restatement: Restatement | undefined;

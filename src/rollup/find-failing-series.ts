@@ -2,7 +2,7 @@ import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import type { SeriesKey } from './set-aside.ts';
 
 /** A series that makes the roll-up fail, and the error. */
-export interface FailingSeries {
+interface FailingSeries {
   key: SeriesKey;
   error: unknown;
 }
@@ -11,7 +11,7 @@ export interface FailingSeries {
  * Rolls up some of the touched series only, and rolls the transaction back.
  * @returns the error; undefined if it succeeded
  */
-export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
+type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
 
 /**
  * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing

@@ -2,13 +2,13 @@ import type { EnergyEvent, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rule-constants.ts';
 
 /** The limits of power and of interval readings. */
-export interface PowerRule {
+interface PowerRule {
   /** True if the limit is learnt, not configured. Then only a single reading is a spike. */
   learnt: boolean;
 }
 
 /** Two neighbouring readings: from one within the limit to one beyond it, or back. */
-export interface PowerBreak extends SeriesBreak {
+interface PowerBreak extends SeriesBreak {
   /**
    * True if the second reading is beyond the limit. The values alone do not show it, because the limits
    * before and after midnight can differ.

@@ -35,7 +35,7 @@ export interface Scope {
 const NEAR_MS = [6 * HOUR_MS, 2 * DAY_MS, ruleConstants.forever_ms.value];
 
 /** The requested time: its range, the number of its series, and the range of their readings. */
-export interface RequestedTime extends Stretch, Pick<Touched, 'firstMs' | 'lastMs' | 'byDay'> {
+interface RequestedTime extends Stretch, Pick<Touched, 'firstMs' | 'lastMs' | 'byDay'> {
   series: number;
 }
 

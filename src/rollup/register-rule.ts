@@ -15,7 +15,7 @@ export interface SeriesBreak extends RegisterLimits {
 }
 
 /** The limits of a day. */
-export interface RegisterLimits {
+interface RegisterLimits {
   /**
    * The limit (W), configured or learnt. Undefined for a net register, which has none: then every rise is
    * possible.
@@ -52,7 +52,7 @@ export interface RegisterRule {
   start?: { ms: UtcMs; value: number; lookedMs: UtcMs };
 }
 
-export interface Morning {
+interface Morning {
   dayMs: UtcMs;
   beforeMs: UtcMs;
   beforeValue: number;

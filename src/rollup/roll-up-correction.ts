@@ -8,7 +8,7 @@ import { lookAheadDays } from './learn-limits.ts';
 import { createTemporaryTables, type RollUpContext, runStatement } from './rollup-context.ts';
 import { updateDays } from './update-days.ts';
 
-export interface CorrectionRollUp extends CorrectedStretch {
+interface CorrectionRollUp extends CorrectedStretch {
   correctionId: number;
   /** The energy streams as the last roll-up stored them, at least one; bound on the connection. */
   streams: Awaited<ReturnType<typeof bindStoredStreams>>;

@@ -90,7 +90,7 @@ function countRows(connection: DuckDBConnection, sql: string, count: number): vo
 }
 
 /** Empties a temporary table. */
-export async function emptyTable({ connection }: RollUpContext, table: string): Promise<void> {
+async function emptyTable({ connection }: RollUpContext, table: string): Promise<void> {
   const { rows } = temporaryOf(connection);
   if (!rows.get(table)) return;
   await connection.run(`DELETE FROM ${table}`);

@@ -7,7 +7,7 @@ export interface NewReadingsCount {
 }
 
 /** Which messages are read. */
-export interface NewReadingsOptions {
+interface NewReadingsOptions {
   /** The batches after this one, up to and including `batchId`. */
   afterBatchId: bigint;
   batchId: bigint;

@@ -19,7 +19,7 @@ import {
 } from './rollup-context.ts';
 import { keepUnavailable, touchOmittedDays } from './set-aside.ts';
 
-export interface DayOptions {
+interface DayOptions {
   closeAfterMs: number;
   nowMs: bigint;
   batchId: bigint;

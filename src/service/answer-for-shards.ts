@@ -20,7 +20,7 @@ const COMMITTING: ReadonlySet<OperationName> = new Set(['upload', 'correct', 'im
 const JOBS = { importStart: 'importState', backfillStart: 'backfillState' } as const;
 const LOOK_EVERY_MS = 500;
 
-export interface ShardCalls {
+interface ShardCalls {
   /** Opens the shard if nobody has it open. @returns false if it cannot be opened here */
   wake(workgroupId: string): Promise<boolean>;
   /** Data of a workgroup was stored. */

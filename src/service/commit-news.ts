@@ -7,14 +7,14 @@ import { redisScript } from '../redis/redis-script.ts';
 /**
  * News that the bucket has another commit of a workgroup. News can be lost; readers also look by themselves.
  */
-export interface CommitNews {
+interface CommitNews {
   /** Calls the listeners of this process and of all others. Never throws. */
   publish(workgroupId: string, sequence: number): void;
   onCommit(listener: CommitListener): void;
   close(): Promise<void>;
 }
 
-export type CommitListener = (workgroupId: string, sequence: number) => void;
+type CommitListener = (workgroupId: string, sequence: number) => void;
 
 const CHANNEL = 'wattline:commits:news';
 const PUBLISH = redisScript(`return redis.call('PUBLISH', ARGV[1], ARGV[2])`);

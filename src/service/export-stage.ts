@@ -11,7 +11,7 @@ import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
 
 /** The worker's stage of exports. Opened by its first use, because a reader of the lake takes memory. */
-export interface ExportStage {
+interface ExportStage {
   /**
    * Runs the exports of a workgroup that are due. `more`: it waits until the workgroup has caught up with its
    * stream.
@@ -26,7 +26,7 @@ export interface ExportStage {
   close(): Promise<void>;
 }
 
-export interface ExportStageOptions extends Pick<Service, 'logger' | 'clock'> {
+interface ExportStageOptions extends Pick<Service, 'logger' | 'clock'> {
   config: Config;
   workgroups: Workgroups;
   audit: Audit;

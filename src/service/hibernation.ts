@@ -13,7 +13,7 @@ import { readStatus, type StatusBook, type WorkgroupStatus } from '../pipeline/w
 import type { IdleNotes } from './idle-note-store.ts';
 import type { StreamNews } from './stream-news.ts';
 
-export interface HibernationOptions {
+interface HibernationOptions {
   config: Pick<Config, 'dataDir' | 'storage'>;
   workgroups: Workgroups;
   assignmentOf(workgroupId: string): Assignment;
@@ -32,7 +32,7 @@ export interface HibernationOptions {
 /**
  * Closes workgroups that have nothing to do, and says which of the closed ones have something to do again.
  */
-export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate' | 'onHibernated'> {
+interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate' | 'onHibernated'> {
   /** To be called before the warehouse is opened. @throws as `IdleNotes.remove` does */
   beforeOpen(workgroupId: string): Promise<void>;
   /** To be called when a roll-up begins. A day that begins later is not computed. */

@@ -6,7 +6,7 @@ import { type Clock, DAY_MS, type UtcMs } from '../lib/time.ts';
 import { holdCache } from './hold-roles.ts';
 
 /** The folder of a cache that no other process uses. */
-export interface CacheFolder {
+interface CacheFolder {
   folder: string;
   /** Releases the folder. The cache of a command is deleted. */
   release(): Promise<void>;

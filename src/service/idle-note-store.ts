@@ -17,7 +17,7 @@ import { type IdleNote, idleNoteSchema } from '../replica/idle-note.ts';
 import { readReplicaHead } from '../replica/replica-commit.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
-export type IdleState = ReturnType<typeof assessWarehouse>;
+type IdleState = ReturnType<typeof assessWarehouse>;
 
 /** Notes that workgroups hibernate, so that they are opened only if it is needed. */
 export interface IdleNotes {
@@ -53,7 +53,7 @@ export function createLocalIdleNotes({
   };
 }
 
-export interface SharedIdleNotesOptions {
+interface SharedIdleNotesOptions {
   /** Undefined if only this process works with the bucket. */
   redis: Pick<RedisConnection, 'run' | 'fields'> | undefined;
   storeOf(workgroupId: string): ObjectStore;

@@ -7,8 +7,8 @@ import { listenAt } from './listen-at.ts';
 import type { Service } from './service.ts';
 
 /** Scrapers are few, and a scrape of many workgroups takes milliseconds of the main thread. */
-export const SCRAPES_PER_MINUTE_MAX = 600;
-export const SCRAPER_CONNECTIONS_MAX = 100;
+const SCRAPES_PER_MINUTE_MAX = 600;
+const SCRAPER_CONNECTIONS_MAX = 100;
 
 /**
  * Serves metrics at a port of their own, if the configuration has one.

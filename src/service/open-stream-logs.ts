@@ -14,7 +14,7 @@ import type { Service } from './service.ts';
 import { watchStreamLogs } from './watch-stream-logs.ts';
 
 /** The logs of a service's workgroups, of the configured kind. */
-export interface StreamLogs {
+interface StreamLogs {
   openLog(workgroupId: string, retentionFrom?: RetentionFrom): StreamLog | Promise<StreamLog>;
   /** Reads the end of a log that is not open. Undefined for logs in memory, which cannot be closed. */
   readHead?: (workgroupId: string) => Promise<LogHead | undefined>;

@@ -22,7 +22,7 @@ export interface ConfigSource {
   loaded: Config;
 }
 
-export interface ConfigReload {
+interface ConfigReload {
   /**
    * Reads the configuration again, and applies its workgroups, exports and alerts. Concurrent calls share one
    * run.

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../lib/time.ts';
 import type { WarehouseOwner } from './open-owner.ts';
 
 /** The progress of later stages. */
-export interface StageProgress {
+interface StageProgress {
   rolledUpBatchId: number;
   publishedBatchId: number;
 }

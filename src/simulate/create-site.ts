@@ -42,7 +42,7 @@ export interface Site {
   settledMs(day: LocalDate): UtcMs;
 }
 
-export interface SiteMessages {
+interface SiteMessages {
   table: string;
   items: SiteItem[];
 }

@@ -16,7 +16,7 @@ import { MEBIBYTE } from '../lib/units.ts';
 import type { SiteItem } from './arrivals.ts';
 import type { Site } from './create-site.ts';
 
-export interface SimulationOptions {
+interface SimulationOptions {
   site: Site;
   /** The URL before `/api/v1/...`. */
   url: string;

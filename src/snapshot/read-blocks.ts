@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { blockCount, blockRange } from './pack-format.ts';
 
-export interface ReadBlock {
+interface ReadBlock {
   index: number;
   /** Valid until the next blocks are asked for. */
   bytes: Buffer<ArrayBuffer>;

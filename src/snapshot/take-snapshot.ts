@@ -17,7 +17,7 @@ export interface SnapshotRef {
   fileBytes: number;
 }
 
-export interface TakeSnapshotOptions {
+interface TakeSnapshotOptions {
   store: ObjectStore;
   /** The name of the new pack: `snapshots/<sequence>-<nonce>.pack`. */
   key: string;

@@ -12,7 +12,7 @@ import { readBlocks, sha256OfBlock } from './read-blocks.ts';
 import { missing, readPackMap } from './read-pack.ts';
 import { type PackPiece, readPieces, type WantedBlock } from './read-pieces.ts';
 
-export interface UnpackOptions {
+interface UnpackOptions {
   /** The newest pack of the snapshot. */
   pack: PackObject;
   /** The size of the warehouse file. */

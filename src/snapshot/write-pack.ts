@@ -13,7 +13,7 @@ import {
 } from './pack-format.ts';
 import { readBlocks, sha256OfBlock } from './read-blocks.ts';
 
-export interface WritePackOptions {
+interface WritePackOptions {
   /** The name of the object that the pack becomes. Its parts have names that begin with it. */
   key: string;
   /** Returns a path for the next file of the pack. The caller deletes these files. */
@@ -25,7 +25,7 @@ export interface WritePackOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface WrittenPack {
+interface WrittenPack {
   map: PackMap;
   /**
    * All files, in the order in which they have to be stored. The last one is the pack itself, which has the

@@ -13,7 +13,7 @@ export type CreateOutcome =
   | { kind: 'taken'; bytes: Buffer }
   | { kind: 'unknown'; cause: TransientError };
 
-export interface CreateOnceOptions {
+interface CreateOnceOptions {
   key: string;
   /** Must contain something random, because equal bytes mean the same writer. */
   bytes: Uint8Array;

@@ -35,7 +35,7 @@ export interface FileCache {
   close(): Promise<void>;
 }
 
-export interface FileCacheOptions {
+interface FileCacheOptions {
   /** Only one process uses it at a time. It can be deleted while no process uses it. */
   folder: string;
   /** The most bytes of all files together. */

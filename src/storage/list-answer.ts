@@ -3,7 +3,7 @@ import { decodeEntities } from '../lib/xml-entities.ts';
 import type { ListedObject } from './object-store.ts';
 
 /** One page of an answer to ListObjectsV2. */
-export interface ListPage {
+interface ListPage {
   objects: ListedObject[];
   isTruncated: boolean;
 }

@@ -45,7 +45,7 @@ export interface ObjectStore {
 
 export type ObjectContent = { bytes: Uint8Array } | { path: string; bytes: number; sha256: string };
 
-export interface GetOptions {
+interface GetOptions {
   /** Default: 64 MiB. */
   bytesMax?: number;
   signal?: AbortSignal;

@@ -4,7 +4,7 @@ import type { ObjectStore } from './object-store.ts';
 import { createS3Store, type S3Settings } from './s3-store.ts';
 
 /** An address of a store: the path of a folder, or `s3://bucket/prefix`. */
-export type StoreAddress = { kind: 'folder'; path: string } | { kind: 's3'; bucket: string; prefix: string };
+type StoreAddress = { kind: 'folder'; path: string } | { kind: 's3'; bucket: string; prefix: string };
 
 /** @throws InputError if it is neither a path nor an address of S3 */
 export function parseStoreAddress(text: string): StoreAddress {

@@ -5,7 +5,7 @@ import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { syncPath } from '../lib/durable-files.ts';
 import type { ExpectedObject } from './object-store.ts';
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   damaged(what: string): Error;
   signal?: AbortSignal;
 }

@@ -6,7 +6,7 @@ import type { ListedObject, ListOptions, ObjectStore } from './object-store.ts';
 
 const PATIENCE_MS = 5 * SECOND_MS;
 
-export interface RepeatOptions {
+interface RepeatOptions {
   /**
    * No repetition begins later than this after the first request. Default: 5 s, so a request that hangs is
    * not repeated.

@@ -26,7 +26,7 @@ export interface S3Settings extends S3Bucket, S3Credentials {
   timeouts?: Partial<S3Timeouts>;
 }
 
-export interface S3Timeouts {
+interface S3Timeouts {
   /** The longest silence of the store. */
   silenceMs: number;
   /** The longest request without its bytes. */

@@ -22,7 +22,7 @@ export type BodyAnswer =
   | { kind: 'not-staged'; code: string; message: string };
 
 /** Reads bodies of uploads without blocking the event loop: small ones at once, large ones in a thread. */
-export interface BodyReader {
+interface BodyReader {
   /**
    * @param owner the owner of the body; each owner has at most one body in the threads
    * @throws StreamError StorageUnavailable if too many bodies of the owner wait

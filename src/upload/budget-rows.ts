@@ -6,7 +6,7 @@ import { type CellReader, energyReader, meterReader, type TableContext } from '.
 import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
 import type { TableRow } from './upload-table.ts';
 
-export interface BudgetPeriod {
+interface BudgetPeriod {
   start: LocalDate;
   end: LocalDate;
 }

@@ -13,7 +13,7 @@ import {
 
 export type ReadTable = { kind: 'table'; table: UploadTable } | { kind: 'refused'; problems: LineProblem[] };
 
-export interface CsvOptions {
+interface CsvOptions {
   /** The character between cells. Default: the delimiter that fits. */
   delimiter?: string | undefined;
   /** True for a row that names the expected columns. Rows above it are ignored. */

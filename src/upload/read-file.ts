@@ -24,7 +24,7 @@ import {
 /** Unpacked. */
 const BYTES_MAX = 128 * MEBIBYTE;
 
-export interface WorkbookOptions {
+interface WorkbookOptions {
   /** The sheet of a workbook. Default: the first visible one with rows. */
   sheet: string | undefined;
   /** Called with the sheet that is read if a workbook has several. */

@@ -24,7 +24,7 @@ import { uploadOptionsSchema } from './upload-options.ts';
 /** Asks the process that has the warehouse of a workgroup open to store an upload. */
 export type AskToTake = (workgroupId: string, request: TakeRequest) => Promise<OwnerOutcome<StoreOutcome>>;
 
-export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
+interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   dataDir: string;
   workgroups: Pick<Workgroups, 'get'>;
   take: AskToTake;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { meterCodeSchema, meterDirections } from '../config/meters.ts';
 import { isLocalDate, type LocalDate, type UtcMs } from '../lib/time.ts';
 
-export const uploadKinds = ['meter_intervals', 'meter_registers', 'budget'] as const;
+const uploadKinds = ['meter_intervals', 'meter_registers', 'budget'] as const;
 export type UploadKind = (typeof uploadKinds)[number];
 
 export const qualities = ['measured', 'estimated', 'substituted'] as const;

@@ -8,7 +8,7 @@ import type { LandResult } from './plan-landing.ts';
 import type { ReusableCommitter } from './reusable-committer.ts';
 
 /** Batches and gaps that wait for their transaction, in order. Batches that continue each other share one. */
-export interface CommitQueue {
+interface CommitQueue {
   /**
    * Adds a planned batch or gap.
    * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan
@@ -23,7 +23,7 @@ export interface CommitQueue {
   whenEmpty(): Promise<void>;
 }
 
-export interface PlannedCommit {
+interface PlannedCommit {
   origin: string;
   /** The checkpoint that the file must have for the plan. */
   before: Checkpoint | undefined;
@@ -32,7 +32,7 @@ export interface PlannedCommit {
   result: LandResult;
 }
 
-export interface CommitQueueOptions {
+interface CommitQueueOptions {
   checkpoints: ReadonlyMap<string, Checkpoint>;
   committer: Pick<ReusableCommitter, 'commit'>;
   room: LandingRoom;

@@ -44,7 +44,7 @@ const KEPT_FIELDS_MAX = CHUNK_ROWS * 32;
  * Fills chunks for table `message` from columns. Chunks are reused: release them after they have been
  * appended.
  */
-export interface ChunkFiller {
+interface ChunkFiller {
   /** Copies rows `start` to `end` synchronously. The columns can change afterwards. */
   fill(columns: MessageColumns, start: number, end: number, batchId: number): DuckDBDataChunk[];
   release(chunks: readonly DuckDBDataChunk[]): void;

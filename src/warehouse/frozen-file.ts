@@ -28,7 +28,7 @@ export interface FrozenReads {
   stop(reason: Error): Promise<void>;
 }
 
-export interface FrozenReadsOptions {
+interface FrozenReadsOptions {
   connect(): Promise<DuckDBConnection>;
   /** The descriptor that is open as long as DuckDB has the file open. */
   file(): FileHandle;

@@ -41,7 +41,7 @@ export interface Landing {
   retire(): void;
 }
 
-export interface LandingOptions {
+interface LandingOptions {
   names: NameTable;
   checkpoints: ReadonlyMap<string, Checkpoint>;
   lastBatchId: number;

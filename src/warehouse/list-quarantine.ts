@@ -22,7 +22,7 @@ export interface QuarantineGroup {
   samples: QuarantineSample[];
 }
 
-export interface QuarantineSample {
+interface QuarantineSample {
   device: string | null;
   source: string | null;
   field: string | null;

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/time.ts';
 import { loadMigrations, type Migration } from './load-sql.ts';
 import { query } from './query.ts';
 
-export interface MigrateOptions {
+interface MigrateOptions {
   clock: Clock;
   /** For messages. */
   path: string;

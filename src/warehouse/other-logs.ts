@@ -4,7 +4,7 @@ import type { PreparedWrite } from './landing-ledger.ts';
 import { query } from './query.ts';
 
 /** Prevents that messages of an earlier log, which the current log still contains, land again. */
-export interface OtherLogs {
+interface OtherLogs {
   /**
    * Deletes the messages of these writes that had landed from another log, in the transaction that lands
    * them.

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/time.ts';
 import { query } from './query.ts';
 
 /** The workgroup of a file, and the epoch in which a process can write it. */
-export interface Owner {
+interface Owner {
   workgroupId: string;
   epoch: bigint;
 }

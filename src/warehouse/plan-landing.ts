@@ -55,7 +55,7 @@ export interface GapInput {
 /** The result of landing a batch. It is durable. */
 export type LandResult = LandedResult | { kind: 'already-landed'; nextOffset: Offset } | RefusedResult;
 
-export interface LandedResult {
+interface LandedResult {
   kind: 'landed';
   /** Undefined if the batch was empty and only the position moved. */
   batchId: number | undefined;
@@ -74,7 +74,7 @@ export interface LandedResult {
 }
 
 /** Nothing has landed. Read again from the checkpoint. */
-export type RefusedResult =
+type RefusedResult =
   /** The batch begins after the checkpoint, so messages between would be lost. */
   | { kind: 'out-of-step'; expectedOffset: Offset | undefined }
   /** The batch belongs to another log than the checkpoint, and was not read as the start of a new one. */

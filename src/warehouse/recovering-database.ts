@@ -10,7 +10,7 @@ import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
  * A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full
  * disk. It can also be opened again without a failure.
  */
-export interface RecoveringDatabase {
+interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
   /**
    * The descriptor of the open file, see `Database.file`. After the database was opened again it is another
@@ -29,7 +29,7 @@ export interface RecoveringDatabase {
   close(): Promise<void>;
 }
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   path: string;
   workgroupId: string;
   logger: Logger;

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /** A connection that is kept for the next use, with its temporary tables and macros. */
-export interface ReusableConnection {
+interface ReusableConnection {
   /** Returns the kept connection, or a new one if it is in use or does not exist. */
   take(): Promise<DuckDBConnection>;
   /** Keeps the connection for the next use. It is closed without `isSound`, or after many uses. */

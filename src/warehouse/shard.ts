@@ -53,7 +53,7 @@ export interface ShardOptions {
   logger: Logger;
 }
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /** The transaction writes nothing that a roll-up reads, so `changes` stays the same. */
   isQuiet?: boolean;
   /**

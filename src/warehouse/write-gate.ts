@@ -2,7 +2,7 @@ import { TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
 /** Lets writers run at the same time, and one exclusive call alone. */
-export interface WriteGate {
+interface WriteGate {
   /** Waits while an exclusive call runs. Call `leave` afterwards. */
   enter(): Promise<void>;
   leave(): void;

@@ -19,7 +19,7 @@ import { HIBERNATED, PING, WAKE_HEADER } from './rpc-wire.ts';
 import { createAskableRunner } from './run-askable.ts';
 
 /** Lets other processes on this machine call operations on the workgroups that this process owns. */
-export interface ControlServer {
+interface ControlServer {
   /** Starts to answer for the workgroups that hibernate, and writes the address file of this worker. */
   listen(): Promise<void>;
   /** Starts to answer for a workgroup, and writes its address file. */
@@ -32,7 +32,7 @@ export interface ControlServer {
   end(): Promise<void>;
 }
 
-export interface ControlServerOptions {
+interface ControlServerOptions {
   dataDir: string;
   /** Opens a workgroup that hibernates when it is called. */
   pipeline: Pick<Pipeline, 'run'>;

@@ -88,7 +88,7 @@ interface Question {
   wake?: boolean;
 }
 
-export type RpcReply = Exclude<OwnerOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+type RpcReply = Exclude<OwnerOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
 
 /** Sends a request to a process of this machine. `nobody`: the process has ended. */
 export async function postRpc(owner: ControlFile, path: string, question: Question): Promise<RpcReply> {

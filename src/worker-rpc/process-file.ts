@@ -18,7 +18,7 @@ const processFileSchema = z.object({
  * The address of a process of the service, and a secret. Only users who can read the files of the service can
  * read it.
  */
-export type ProcessFile = z.infer<typeof processFileSchema>;
+type ProcessFile = z.infer<typeof processFileSchema>;
 
 /**
  * Writes the file of this process. Files of ended processes of this machine are removed.

@@ -13,7 +13,7 @@ import { parseRpcBody } from './rpc-http.ts';
 
 const RECEIVED = '.received';
 
-export interface ReceivedBody {
+interface ReceivedBody {
   args: unknown;
   /** The received file. Delete it. */
   path?: string;

@@ -11,7 +11,7 @@ import { FILE_OPERATIONS, isChanging } from './remote-wire.ts';
 import { answerText, PING } from './rpc-wire.ts';
 import { type CallReply, type RemoteCall, sendCall } from './send-call.ts';
 
-export interface RemoteControlOptions {
+interface RemoteControlOptions {
   directory: OwnerDirectory;
   tokens: Pick<ProcessTokens, 'sign'>;
   /** The machine of this process, see `machineName`. */
@@ -24,7 +24,7 @@ export interface RemoteControlOptions {
 }
 
 /** A worker that has a workgroup, or can open it, and its facts about the workgroup. */
-export interface LocatedWork {
+interface LocatedWork {
   /** The name of its machine. */
   machine: string;
   /** Undefined if the worker has never opened the workgroup. */

@@ -19,7 +19,7 @@ import { CONTROL_HEADER, HIBERNATED, PING, WAKE_HEADER } from './rpc-wire.ts';
 import { createAskableRunner } from './run-askable.ts';
 
 /** Answers calls of processes on other machines. */
-export interface RemoteServer {
+interface RemoteServer {
   readonly port: number;
   /** Stops after the current answers. */
   end(): Promise<void>;

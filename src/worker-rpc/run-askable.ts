@@ -10,7 +10,7 @@ import { askable, isAskable } from '../pipeline/remote-operations.ts';
  * @throws TerminalError for an unknown operation or wrong arguments; TransientError Busy; the error of the
  *   operation
  */
-export type RunAskable = (
+type RunAskable = (
   workgroupId: string,
   operation: string,
   readArgs: () => Promise<unknown>,

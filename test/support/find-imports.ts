@@ -22,7 +22,16 @@ export interface SourceFile {
 
 /** Reads the sources that the rules are about. */
 export function readSources(root: string): SourceFile[] {
-  return globSync(['src/**/*.{ts,tsx}', 'jobs/**/*.ts'], { cwd: root }).map((path) => ({
+  return readFiles(root, ['src/**/*.{ts,tsx}', 'jobs/**/*.ts']);
+}
+
+/** Reads other files that import sources. */
+export function readUsers(root: string): SourceFile[] {
+  return readFiles(root, ['test/**/*.{ts,tsx}', 'bench/**/*.{ts,tsx}', '.ci/*.mjs', '*.ts']);
+}
+
+function readFiles(root: string, patterns: readonly string[]): SourceFile[] {
+  return globSync(patterns, { cwd: root }).map((path) => ({
     path: path.replaceAll('\\', '/'),
     text: readFileSync(join(root, path), 'utf8'),
   }));

@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
 import type { SourceFile } from './find-imports.ts';
 
-const EXPORT =
+/** The name is in the group `name`. */
+export const EXPORT =
   /^export\s+(?:declare\s+)?(?:async\s+|abstract\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
 
 /** Names that several files share, so that a name leads to several files. */

@@ -6,7 +6,7 @@ import type { WarehouseOwner } from '../../service/open-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 
-export interface BackfillRunOptions {
+interface BackfillRunOptions {
   owner: WarehouseOwner;
   request: BackfillRequest;
   signal: AbortSignal;

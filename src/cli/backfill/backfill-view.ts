@@ -32,7 +32,7 @@ export function createBackfillView(terminal: Terminal, now: () => number) {
   return { show: (run: BackfillRunProgress) => view.show(text(run)), clear: view.clear };
 }
 
-export function describeBackfillProgress(
+function describeBackfillProgress(
   { backfillId, part, messagesRead, messagesLanded }: AsJson<BackfillProgress>,
   partBefore: number,
   seconds: number,

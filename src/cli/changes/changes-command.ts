@@ -99,7 +99,7 @@ const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
 };
 
 /** One row for each day, device and source, and the total. */
-export function describeChanges(
+function describeChanges(
   changes: readonly DayChange[],
   totals: { days: number; beforeWh: number; afterWh: number; differenceWh: number },
   { devices, timezone }: Pick<WorkgroupConfig, 'devices' | 'timezone'>,

@@ -5,7 +5,7 @@ import { createRoleResolver, keyText, type SourceKey } from '../../roles/resolve
 import { type RoleSuggestion, suggestRole } from '../../roles/suggest-roles.ts';
 
 /** Roles that the names of sources suggest, for one workgroup. */
-export interface RoleSuggestions {
+interface RoleSuggestions {
   workgroupId: string;
   /** One entry for each name. */
   roles: Array<Pick<RoleSuggestion, 'source' | 'role' | 'reason'> & { devices: number }>;

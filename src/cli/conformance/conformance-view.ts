@@ -3,7 +3,7 @@ import type { Finding } from '../../conformance/run-conformance.ts';
 import { asCommand } from '../../conformance/sent-request.ts';
 
 /** A rule and its result, as data. */
-export interface FindingData {
+interface FindingData {
   id: string;
   result: Finding['result'];
   says: string;

@@ -6,7 +6,7 @@ import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
 
 /** An export as it is listed. */
-export interface ListedExport extends ExportState {
+interface ListedExport extends ExportState {
   workgroup: string;
   report: string;
   range: string;

@@ -14,7 +14,7 @@ import { inTempFolder } from '../temp-folder.ts';
 /** Ctrl-C is noticed after this number of rows. */
 const TURN_ROWS = 5_000;
 
-export interface ConvertOptions {
+interface ConvertOptions {
   service: Service;
   /** The sheet to read. Default: the first visible one with rows. */
   sheet: string | undefined;

@@ -10,7 +10,7 @@ import { printData, printNote } from '../terminal/output.ts';
 import type { ImportNews } from './import-news.ts';
 import type { ImportedFile } from './import-run.ts';
 
-export interface ImportFilesRequest {
+interface ImportFilesRequest {
   workgroup: WorkgroupConfig;
   table: string;
   mapping: Mapping;

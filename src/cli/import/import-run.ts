@@ -8,7 +8,7 @@ import type { WarehouseOwner } from '../../service/open-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 
-export interface ImportRunOptions {
+interface ImportRunOptions {
   owner: WarehouseOwner;
   files: readonly string[];
   table: string;

@@ -35,7 +35,7 @@ export function createProgressView(terminal: Terminal, now: () => number) {
   };
 }
 
-export function describeImportProgress(
+function describeImportProgress(
   name: string,
   progress: AsJson<ImportProgress>,
   seconds: number,

@@ -9,7 +9,7 @@ import { errorMessage, InputError } from '../../lib/errors.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 
 /** A row of the readings of a case. An empty cell is null. */
-export interface CsvReading {
+interface CsvReading {
   deviceId: string | undefined;
   source: string | undefined;
   eventTimeMs: UtcMs;

@@ -43,7 +43,7 @@ export type ReplayProgress = { name: string; part?: number | undefined } & (
 );
 
 /** Called for each case while its warehouse is open, so that days can be explained. */
-export type OnReplayed = (
+type OnReplayed = (
   name: string,
   result: ReplayResult,
   explain: (args: ExplainArgs) => Promise<Explained>,

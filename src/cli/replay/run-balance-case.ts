@@ -30,7 +30,7 @@ export type BalanceResult =
 
 /** The parts of a result that take a statement of their own. The days are always computed. */
 export const balanceParts = ['month', 'zones', 'intervals', 'dailyEnergy'] as const;
-export type BalancePart = (typeof balanceParts)[number];
+type BalancePart = (typeof balanceParts)[number];
 
 /** Computes a case with the statements of the report. Parts that are not wanted are empty. */
 export async function runBalanceCase(

@@ -18,7 +18,7 @@ export function addReportCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Serves the reports until `service.signal` aborts. */
-export async function runReport(config: Config, service: Service): Promise<void> {
+async function runReport(config: Config, service: Service): Promise<void> {
   const { runRoles } = await import('../../service/start-roles.ts');
   await runRoles({ ...config, http: { ...config.http, port: config.http.reportPort } }, ['report'], service);
 }

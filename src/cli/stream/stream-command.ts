@@ -18,7 +18,7 @@ export function addStreamCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Serves the stream until `service.signal` aborts. */
-export async function runStream(config: Config, service: Service): Promise<void> {
+async function runStream(config: Config, service: Service): Promise<void> {
   const { runRoles } = await import('../../service/start-roles.ts');
   await runRoles({ ...config, http: { ...config.http, port: config.http.streamPort } }, ['stream'], service);
 }

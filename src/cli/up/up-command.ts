@@ -16,7 +16,7 @@ export function addUpCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Runs stream, worker and report in this process until `service.signal` aborts. */
-export async function runUp(config: Config, service: Service): Promise<void> {
+async function runUp(config: Config, service: Service): Promise<void> {
   const { runRoles } = await import('../../service/start-roles.ts');
   await runRoles(config, ['stream', 'worker', 'report'], service);
 }

@@ -13,7 +13,7 @@ export function addWorkerCommand(program: Command, terminal: Terminal): void {
 }
 
 /** Works on the shards that are this worker's until `service.signal` aborts. */
-export async function runWorker(config: Config, service: Service): Promise<void> {
+async function runWorker(config: Config, service: Service): Promise<void> {
   const { runRoles } = await import('../../service/start-roles.ts');
   await runRoles(config, ['worker'], service);
 }

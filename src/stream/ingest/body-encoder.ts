@@ -15,7 +15,7 @@ export type ThreadAnswer =
   | { kind: 'refused'; code: StreamErrorCode; message: string; details: StreamErrorDetails };
 
 /** Encodes bodies without blocking the event loop: small ones at once, large ones in a thread. */
-export interface BodyEncoder {
+interface BodyEncoder {
   /**
    * @param owner the owner of the body; each owner has at most one body in the threads, so that all owners
    *   get a turn

@@ -10,7 +10,7 @@ export interface ItemProblem {
   reason: string;
 }
 
-export type CheckedItems =
+type CheckedItems =
   | { kind: 'valid'; items: IngestItem[] }
   /** `problems` has the first hundred problems. `badItems` counts all bad items. */
   | { kind: 'invalid'; problems: ItemProblem[]; badItems: number };

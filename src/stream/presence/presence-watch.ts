@@ -10,7 +10,7 @@ import type { StreamLog } from '../log/stream-log.ts';
 import { createPresence } from './presence.ts';
 import type { PresenceStore } from './stored-presence.ts';
 
-export interface PresenceWatchOptions {
+interface PresenceWatchOptions {
   streamLog: StreamLog;
   /** A device is offline after this much silence. */
   timeoutMs: number;

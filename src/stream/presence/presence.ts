@@ -7,7 +7,7 @@ import { type Chunk, indexFrom } from '../log/chunk.ts';
 import { type StoredMessage, storedMessage } from '../log/stored-messages.ts';
 
 /** The reasons of states that the service itself finds. */
-export const presenceReasons = { offline: 'timeout', online: 'data received' } as const;
+const presenceReasons = { offline: 'timeout', online: 'data received' } as const;
 
 /** The state of a device, in store times. */
 export interface DevicePresence {
@@ -28,7 +28,7 @@ export interface DevicePresence {
  * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages
  * set its state, also messages of other senders. The same log always gives the same presence.
  */
-export interface Presence {
+interface Presence {
   /**
    * Applies the messages of a chunk from a position on. If no message is a device status, it only reads the
    * list of devices.

@@ -4,7 +4,7 @@ import { tryParseJson } from '../../lib/json-text.ts';
 import type { DevicePresence } from './presence.ts';
 
 /** The presence of devices at a position of a log. The log has everything after it. */
-export interface StoredPresence {
+interface StoredPresence {
   epoch: string;
   position: Offset;
   devices: DevicePresence[];

@@ -21,7 +21,7 @@ export interface HeldReads {
 }
 
 /** The holder of a read. */
-export interface ReadHolder {
+interface ReadHolder {
   /** Nothing is read for the holder after this instant. */
   expiresAtMs: UtcMs;
   /**
@@ -33,7 +33,7 @@ export interface ReadHolder {
   recheck(): boolean;
 }
 
-export interface HeldReadsOptions {
+interface HeldReadsOptions {
   clock: Clock;
   startTimer: StartTimer;
   retentionMs: number;

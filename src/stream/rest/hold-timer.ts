@@ -1,7 +1,7 @@
 import type { StartTimer } from '../../lib/timer.ts';
 
 /** Measures how long a request is held: in total, and since the caller had everything or got a message. */
-export interface HoldTimer {
+interface HoldTimer {
   /** The backlog is exhausted. The idle time starts, and starts again if the caller got a message. */
   exhausted(sawMessage: boolean): void;
   /** True if the request must be answered. The idle time counts only if the caller has everything. */

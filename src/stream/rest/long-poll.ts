@@ -29,7 +29,7 @@ export interface PollAnswer {
   clamped?: 'retention' | 'future';
 }
 
-export interface PollDependencies {
+interface PollDependencies {
   clock: Clock;
   startTimer: StartTimer;
   retentionMs: number;

@@ -4,7 +4,7 @@ import { plural } from '../words/number-words.ts';
 import type { DayOfSeries } from './answers.ts';
 
 /** What the values of a day, of several series, say about its quality. */
-export interface DayQuality {
+interface DayQuality {
   isProvisional: boolean;
   mark: ColumnMark | undefined;
   notes: string[];

@@ -3,7 +3,7 @@ import { askService, RequestError } from './ask-service.ts';
 import { PageWorkContext } from './page-work.ts';
 
 /** Sends what a person has asked for. */
-export interface Sender {
+interface Sender {
   isBusy: boolean;
   /** Why the last attempt failed. */
   problem: string | undefined;

@@ -1,6 +1,6 @@
 import type { ExplainedSource } from './answers.ts';
 
-export type WhyReading = ExplainedSource['readings'][number];
+type WhyReading = ExplainedSource['readings'][number];
 
 /** A reading that can be drawn. */
 export interface Point {

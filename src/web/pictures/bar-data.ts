@@ -10,7 +10,7 @@ export interface BarSeries {
 }
 
 /** How sure a column is. `before`: before the first data of the picture; `future`: not begun. */
-export type ColumnState = 'measured' | 'provisional' | 'missing' | 'before' | 'future';
+type ColumnState = 'measured' | 'provisional' | 'missing' | 'before' | 'future';
 export type ColumnMark = 'bad' | 'doubtful' | 'noted' | 'restated';
 
 export interface BarColumn {
@@ -32,7 +32,7 @@ export interface BarColumn {
   reference?: number | null | undefined;
 }
 
-export interface Bar {
+interface Bar {
   series: BarSeries;
   from: number;
   to: number;

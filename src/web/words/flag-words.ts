@@ -2,7 +2,7 @@
  * How much a flag matters: `bad` energy is not to be trusted, `doubtful` energy is partly a guess, `noted`
  * energy is right.
  */
-export type FlagRank = 'bad' | 'doubtful' | 'noted';
+type FlagRank = 'bad' | 'doubtful' | 'noted';
 
 /** The quality flags of days in a few words. Their order is that of their weight. */
 export const flagWords: Readonly<Record<string, { rank: FlagRank; words: string }>> = {

@@ -9,7 +9,7 @@ import {
   weekStart,
 } from './local-days.ts';
 
-export type PeriodLength = 'week' | 'month' | 'year' | 'other';
+type PeriodLength = 'week' | 'month' | 'year' | 'other';
 
 /** A range of local days, both ends included. */
 export interface DaySpan {
