@@ -26,7 +26,7 @@ interface DoctorBundle {
   /** Without secrets. Undefined if it cannot be used. */
   configuration?: unknown;
   processes: unknown;
-  workgroups: Array<ReturnType<typeof withoutImports>>;
+  workgroups: BundledWorkgroup[];
   folders: FolderSize[];
   log?: string[];
 }
@@ -37,8 +37,11 @@ interface FolderSize {
   bytes: number;
 }
 
+/** The state of a workgroup, with the number of its newest imports. */
+type BundledWorkgroup = Omit<WorkgroupState, 'newestImports' | 'lastHour'> & { newestImports: number };
+
 /** The state of a workgroup without the energy that its imports have given. */
-export function withoutImports({ newestImports, lastHour: _, ...state }: WorkgroupState) {
+export function withoutImports({ newestImports, lastHour: _, ...state }: WorkgroupState): BundledWorkgroup {
   return { ...state, newestImports: newestImports.length };
 }
 

@@ -7,7 +7,7 @@ import { redisScript } from '../redis/redis-script.ts';
 /**
  * News that the bucket has another commit of a workgroup. News can be lost; readers also look by themselves.
  */
-interface CommitNews {
+export interface CommitNews {
   /** Calls the listeners of this process and of all others. Never throws. */
   publish(workgroupId: string, sequence: number): void;
   onCommit(listener: CommitListener): void;

@@ -12,10 +12,10 @@ import { repeatRequests } from '../storage/repeat-requests.ts';
 import { serviceStore } from '../storage/workgroup-store.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { createBucketProbe } from './bucket-probe.ts';
-import { openCommitNews } from './commit-news.ts';
+import { type CommitNews, openCommitNews } from './commit-news.ts';
 import { drainAudit } from './drain-audit.ts';
 import type { Role } from './hold-roles.ts';
-import { openBucketLake } from './open-bucket-lake.ts';
+import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import { openControl, openQueueRedis } from './open-control.ts';
 import type { Service } from './service.ts';
 
@@ -75,7 +75,7 @@ export async function openSharedLakes(
   roles: readonly Role[],
   options: Pick<Service, 'logger' | 'clock'> & { redis: RedisConnection | undefined },
   stops: Stops,
-) {
+): Promise<{ commits: CommitNews | undefined; bucket: BucketLake | undefined }> {
   const { redis, logger, clock } = options;
   const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
   if (commits) stops.push(commits.close);
