@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { ExportConfig } from '../config/export-settings.ts';
-import { TransientError } from '../lib/errors.ts';
-import { s3Code } from '../storage/s3-failure.ts';
-import { EMPTY_SHA256, objectUrl, signS3 } from '../storage/sign-s3.ts';
+import { errorCode, errorMessage, TransientError } from '../lib/errors.ts';
+import { createS3Client, drainAnswer } from '../storage/s3-client.ts';
+import { s3Failure } from '../storage/s3-failure.ts';
 import type { Outgoing } from './outgoing.ts';
-import { type SendAnswer, send } from './send-request.ts';
 
 type S3 = NonNullable<ExportConfig['destination']['s3']>;
 
@@ -17,54 +14,29 @@ export async function deliverToS3(
 ): Promise<string> {
   const key = `${s3.prefix}${name}`;
   const place = `s3://${s3.bucket}/${key}`;
-  const url = objectUrl(s3, key);
-  const ask = async (method: 'PUT' | 'HEAD', headers: Record<string, string>, bodyPath?: string) => {
-    const signed = await signS3(s3, { method, url, headers });
-    const length = bodyPath && { 'content-length': String(bytes) };
-    const content = bodyPath && { bodyPath };
-    return send({ method, url: signed.url, headers: { ...signed.headers, ...length }, ...content }, signal);
-  };
-  const put = await ask(
-    'PUT',
-    {
-      'Content-Type': contentType,
-      'Content-MD5': await md5Of(path),
-      'X-Amz-Content-Sha256': sha256,
-      'X-Amz-Meta-Sha256': sha256,
-    },
-    path,
-  );
-  if (put.status < 200 || put.status > 299) throw refused(place, 'PUT', put);
-  const head = await ask('HEAD', { 'X-Amz-Content-Sha256': EMPTY_SHA256 });
-  if (head.status !== 200) throw refused(place, 'HEAD', head);
-  const storedSha256 = head.headers['x-amz-meta-sha256'] ?? sha256;
-  if (Number(head.headers['content-length']) !== bytes || storedSha256 !== sha256)
+  const { ask } = createS3Client(s3, place);
+  const headers = { 'Content-Type': contentType, 'X-Amz-Meta-Sha256': sha256 };
+  const content = { path, bytes, sha256 };
+  const put = await ask({ method: 'PUT', key, headers, content, signal }, drainAnswer);
+  if (put.kind === 'refused') throw retried(s3Failure(place, 'put', put));
+  const head = await ask({ method: 'HEAD', key, signal }, async (answer) => {
+    await drainAnswer(answer);
+    return answer.headers;
+  });
+  if (head.kind === 'refused') throw retried(s3Failure(place, 'get', head));
+  const stored = head.result;
+  const storedSha256 = stored['x-amz-meta-sha256'] ?? sha256;
+  if (Number(stored['content-length']) !== bytes || storedSha256 !== sha256)
     throw new TransientError(
       'DestinationDiffers',
-      `${place} has ${head.headers['content-length']} bytes instead of the stored ${bytes}; check if another program writes it`,
+      `${place} has ${stored['content-length']} bytes instead of the stored ${bytes}; check if another program writes it`,
     );
   return place;
 }
 
-function refused(place: string, method: string, { status, text }: SendAnswer): TransientError {
-  const code = s3Code(text);
-  const said = code ? `HTTP ${status}, ${code}` : `HTTP ${status}`;
-  return new TransientError(
-    'DestinationRefused',
-    `${place}: ${method} is refused with ${said}; ${adviceOn(status)}`,
-  );
-}
-
-function adviceOn(status: number): string {
-  if (status >= 300 && status < 400) return 'the bucket has another address: check endpoint and region';
-  if (status === 401 || status === 403)
-    return 'check accessKeyId, secretAccessKey, region and the permissions of the key';
-  if (status === 404) return 'check endpoint and bucket';
-  return 'see the log of the storage';
-}
-
-async function md5Of(path: string): Promise<string> {
-  const hash = createHash('md5');
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
-  return hash.digest('base64');
+/** The delivery is tried again after every refusal, because somebody may mend the bucket meanwhile. */
+function retried(failure: Error): TransientError {
+  return new TransientError(errorCode(failure) ?? 'DestinationRefused', errorMessage(failure), {
+    cause: failure,
+  });
 }

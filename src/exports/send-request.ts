@@ -1,23 +1,15 @@
 import { createReadStream } from 'node:fs';
-import type { Dispatcher } from 'undici';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
 interface SendRequest {
-  method: 'GET' | 'PUT' | 'POST' | 'HEAD';
+  method: 'GET' | 'POST' | 'HEAD';
   url: string;
   headers: Record<string, string>;
   /** The file to send as body. */
   bodyPath?: string;
   /** A short body. */
   text?: string;
-}
-
-export interface SendAnswer {
-  status: number;
-  headers: Dispatcher.ResponseData['headers'];
-  /** The beginning of the body. */
-  text: string;
 }
 
 const SILENCE_MS_MAX = 60 * SECOND_MS;
@@ -31,7 +23,7 @@ const ANSWER_BYTES_MAX = 16_384;
 export async function send(
   { method, url, headers, bodyPath, text }: SendRequest,
   signal: AbortSignal,
-): Promise<SendAnswer> {
+): Promise<{ status: number }> {
   // Loaded at first use, because most services send nothing.
   const { request } = await import('undici');
   const body = bodyPath === undefined ? undefined : createReadStream(bodyPath);
@@ -44,7 +36,8 @@ export async function send(
       headersTimeout: SILENCE_MS_MAX,
       bodyTimeout: SILENCE_MS_MAX,
     });
-    return { status: answer.statusCode, headers: answer.headers, text: await beginning(answer.body) };
+    await drain(answer.body);
+    return { status: answer.statusCode };
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof Error && 'code' in error ? String(error.code) : errorMessage(error);
@@ -56,13 +49,11 @@ export async function send(
   }
 }
 
-async function beginning(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts: Uint8Array[] = [];
+/** Reads the answer, so that its connection can be used again. What is long is not worth it. */
+async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
   let bytes = 0;
   for await (const part of body) {
-    parts.push(part);
     bytes += part.length;
     if (bytes >= ANSWER_BYTES_MAX) break;
   }
-  return Buffer.concat(parts).toString('utf8');
 }

@@ -58,7 +58,7 @@ test('if a bucket refuses a file or has another one, the file stays in the outbo
   await storeDays(at.shard, [day]);
   await at.publish();
   await expect(at.exports.run('export1', run, signal)).rejects.toThrow(
-    's3://energy/export1_2026-11-19.csv: PUT is refused with HTTP 403, SignatureDoesNotMatch; check accessKeyId',
+    's3://energy/export1_2026-11-19.csv: put was refused (HTTP 403, SignatureDoesNotMatch); the secretAccessKey is wrong',
   );
   expect(readdirSync(at.ledger().outbox)).toEqual(['export1_2026-11-19.csv']);
   expect(JSON.stringify(await at.ledger().runs())).not.toContain('not-the-secret');
