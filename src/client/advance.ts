@@ -93,6 +93,7 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
       restarts: asked === undefined ? position.restarts : 0,
       stalls: 0,
     },
+    columns: batch.columns,
     keep: { rows: found.rows, afterOffset: position.lastOffset, throughOffset: found.throughOffset },
     messages: found.messages,
     duplicates: found.duplicates,

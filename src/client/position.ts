@@ -1,5 +1,6 @@
 import type { Offset } from '../contract/offset.ts';
 import type { ReadStart } from '../contract/read-start.ts';
+import type { MessageColumns } from '../decode/message-columns.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Gap } from './read-outcome.ts';
@@ -51,6 +52,8 @@ export type Step = DeliverStep | AgainStep | RestartStep | FailStep;
 export interface DeliverStep {
   kind: 'deliver';
   position: Position;
+  /** The messages of the batch, see `BatchOutcome`. */
+  columns: MessageColumns;
   /**
    * The messages of the batch to keep; see `keepNew`. They may be none, for example at the head of a quiet
    * stream.

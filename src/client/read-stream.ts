@@ -86,10 +86,9 @@ export async function* readStream(
         }
         continue;
       }
-      if (outcome.kind === 'batch' && (step.messages > 0 || step.gap || hasMoved(from, position))) {
-        const { columns } = outcome;
+      if (step.messages > 0 || step.gap || hasMoved(from, position)) {
+        const { columns, upToDate, gap, duplicates, beyond, outOfOrder } = step;
         keepNew(columns, step.keep);
-        const { upToDate, gap, duplicates, beyond, outOfOrder } = step;
         yield { columns, names, position, upToDate, gap, duplicates, beyond, outOfOrder };
       }
       source.landed?.(position.ask);

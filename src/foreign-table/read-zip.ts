@@ -1,7 +1,10 @@
 import { crc32, inflateRawSync } from 'node:zlib';
 import { errorCode } from '../lib/errors.ts';
 
-/** The files of a ZIP archive. */
+/**
+ * The files of a ZIP archive. This is our own reader, because a small archive can unpack to gigabytes, and
+ * the libraries that were tried have no limit of their own (docs/decisions.md).
+ */
 export interface ZipArchive {
   names: readonly string[];
   /** The unpacked file. Undefined if the archive has no such file. @throws ZipError */

@@ -65,12 +65,8 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
       async rejectBrokenLines() {
         if (source.format !== 'csv') return;
         const found = await connection.stream(BROKEN_LINES);
-        for (
-          let chunk = await found.fetchChunk();
-          chunk && chunk.rowCount > 0;
-          chunk = await found.fetchChunk()
-        ) {
-          for (const [line, error, content] of chunk.getRows()) {
+        for await (const rows of found.yieldRows()) {
+          for (const [line, error, content] of rows) {
             const detail = `line ${line}: ${error}`;
             rejections.add({
               reason: 'malformed_row',
@@ -107,21 +103,15 @@ async function* readToEnd(
       throw unreadable(path, error);
     });
   let rows = 0;
-  for (
-    let chunk = await result.fetchChunk();
-    chunk && chunk.rowCount > 0;
-    chunk = await result.fetchChunk()
-  ) {
-    const isLast = chunk.getColumnVector(rowColumns.broken).getItem(chunk.rowCount - 1) === END;
-    if (isLast) chunk.rowCount -= 1;
+  let isComplete = false;
+  // The broken lines are known after the last turn, which ends the statement.
+  for await (const chunk of result) {
+    isComplete = chunk.getColumnVector(rowColumns.broken).getItem(chunk.rowCount - 1) === END;
+    if (isComplete) chunk.rowCount -= 1;
     rows += chunk.rowCount;
     if (chunk.rowCount > 0) yield chunk;
-    if (isLast) {
-      // Ends the statement. Then the broken lines are known.
-      await result.fetchChunk();
-      return;
-    }
   }
+  if (isComplete) return;
   // A statement over the whole file gives the error message.
   await connection.run(`SELECT max(hash(rows)) FROM (${sql}) AS rows`).catch((error: unknown) => {
     throw unreadable(path, error);

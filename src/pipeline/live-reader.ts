@@ -87,28 +87,27 @@ function understand(
   const { position } = reader;
   const nothing = (reply: LandReply) => ({ reply, batch: undefined });
   if (!sameAsk(ask, position.ask)) return nothing({ kind: 'old-position', position });
-  const outcome = reader.interpret(answer);
-  const step = advancePosition(position, outcome);
+  const step = advancePosition(position, reader.interpret(answer));
   if (step.kind === 'fail') return nothing(step);
   reader.position = step.position;
-  if (step.kind !== 'deliver' || outcome.kind !== 'batch') return nothing(step as Exclude<Step, DeliverStep>);
-  const { messages, upToDate, gap } = step;
+  if (step.kind !== 'deliver') return nothing(step);
+  const { columns, messages, upToDate, gap } = step;
   const next = step.position.ask;
   const reply: LandReply = { kind: 'delivered', messages, quarantined: 0, position: step.position, upToDate };
   if (next.kind !== 'offset') return nothing(reply);
-  const isEmpty = messages === 0 && outcome.columns.rejected.length === 0;
+  const isEmpty = messages === 0 && columns.rejected.length === 0;
   if (isEmpty && !gap && sameAsk(next, ask)) return nothing(reply);
-  keepNew(outcome.columns, step.keep);
-  if (isHopeless(reader.stuck, ask)) quarantineMessage(outcome.columns, answer.bytes);
+  keepNew(columns, step.keep);
+  if (isHopeless(reader.stuck, ask)) quarantineMessage(columns, answer.bytes);
   const batch = {
     origin: LIVE_ORIGIN,
-    columns: outcome.columns,
+    columns,
     fromOffset: ask.kind === 'offset' ? ask.offset : undefined,
     nextOffset: next.offset,
     logEpoch: step.position.epoch,
     gap,
   };
-  return { reply: { ...reply, eventDelays: countEventDelays(outcome.columns) }, batch };
+  return { reply: { ...reply, eventDelays: countEventDelays(columns) }, batch };
 }
 
 /** Converts a message that cannot land to a quarantined one: its bytes, with the reason. */
