@@ -3,6 +3,7 @@ import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
+import { createHeldLease, type HeldLease } from './held-lease.ts';
 import type { Leases } from './leases.ts';
 import { createPostponedShards } from './postponed-shards.ts';
 import type { LossReason, ShardLoop } from './start-shard-loop.ts';
@@ -24,11 +25,7 @@ export type GiveUpReason =
 /** A shard whose lease this worker has, until it is closed. */
 interface OwnedShard {
   state: OwnState;
-  /**
-   * The lease is certainly ours until then, even if the store is not reachable. `released`: it must not be
-   * renewed.
-   */
-  leaseUntilMs: UtcMs | 'released';
+  lease: HeldLease;
   /** Resolves when the opening or closing that was begun last has ended. */
   settled: Promise<void>;
 }
@@ -129,8 +126,6 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
   const { leases, open, close, mayHibernate, onHibernated, clock, logger } = options;
   const ownedShards = new Map<string, OwnedShard>();
   const postponed = createPostponedShards(clock, leases.leaseMs);
-  /** A lease that cannot be renewed is given up this long before it runs out. */
-  const marginMs = leases.leaseMs / 5;
 
   async function take(workgroupId: string): Promise<boolean> {
     const askedAtMs = clock.now();
@@ -141,7 +136,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     if (!postponed.findTried(workgroupId)) postponed.remove(workgroupId);
     const ownedShard: OwnedShard = {
       state: { kind: 'opening', givenUpFor: undefined },
-      leaseUntilMs: askedAtMs + leases.leaseMs,
+      lease: createHeldLease(askedAtMs, leases, clock),
       settled: Promise.resolve(),
     };
     ownedShards.set(workgroupId, ownedShard);
@@ -157,7 +152,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     };
     let loop: ShardLoop;
     try {
-      loop = await open(workgroupId, { isValid: () => hasLease(ownedShard), onLost });
+      loop = await open(workgroupId, { isValid: ownedShard.lease.isValid, onLost });
     } catch (error) {
       const { code, message } = failureWords(error);
       const { retryAtMs } = postponed.add(workgroupId, message, { isFailure: true });
@@ -191,7 +186,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     ownedShard.state = { kind: 'closing', givenUpFor: givenUpFor(ownedShard) };
     const stopped = (await loop?.stop(STAGES_STOP_TIMEOUT_MS)) ?? 'stopped';
     const closed = await withTimeout(close(workgroupId), WAREHOUSE_CLOSE_TIMEOUT_MS).catch(errorMessage);
-    ownedShard.leaseUntilMs = 'released';
+    ownedShard.lease.noteRelease();
     const hibernates =
       givenUpFor(ownedShard) === 'hibernates' && stopped === 'stopped' && closed === undefined;
     if (hibernates) await onHibernated(workgroupId);
@@ -216,35 +211,25 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     ownedShard.settled = closeAndRelease(workgroupId, ownedShard, state.loop);
   }
 
-  /** A process that was stopped continues after its lease. Leases of a single worker never run out. */
-  function hasRunOut({ leaseUntilMs }: OwnedShard): boolean {
-    return leaseUntilMs !== 'released' && leases.canRunOut && clock.now() >= leaseUntilMs;
-  }
-
-  function hasLease(ownedShard: OwnedShard): boolean {
-    return ownedShard.leaseUntilMs !== 'released' && !hasRunOut(ownedShard);
-  }
-
   /** Gives up a shard whose lease has run out. */
   function giveUpIfRunOut(workgroupId: string, ownedShard: OwnedShard): void {
-    if (hasRunOut(ownedShard)) giveUp(workgroupId, 'lease-expired');
+    if (ownedShard.lease.hasRunOut()) giveUp(workgroupId, 'lease-expired');
   }
 
   async function renew(): Promise<void> {
     for (const [workgroupId, ownedShard] of ownedShards) giveUpIfRunOut(workgroupId, ownedShard);
-    const held = new Map([...ownedShards].filter(([, { leaseUntilMs }]) => leaseUntilMs !== 'released'));
+    const held = new Map([...ownedShards].filter(([, { lease }]) => !lease.isReleased()));
     const askedAtMs = clock.now();
     try {
       const lost = new Set(await leases.renew([...held.keys()]));
-      for (const [workgroupId, ownedShard] of held) {
+      for (const [workgroupId, { lease }] of held) {
         if (lost.has(workgroupId)) giveUp(workgroupId, 'lease-lost');
-        else if (ownedShard.leaseUntilMs !== 'released') ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
+        else lease.noteRenewal(askedAtMs);
       }
     } catch (error) {
       logger.debug({ error: errorMessage(error) }, 'lease.not-renewed');
-      for (const [workgroupId, { leaseUntilMs }] of held)
-        if (leaseUntilMs !== 'released' && clock.now() >= leaseUntilMs - marginMs)
-          giveUp(workgroupId, 'lease-expired');
+      for (const [workgroupId, { lease }] of held)
+        if (lease.runsOutSoon()) giveUp(workgroupId, 'lease-expired');
     }
   }
 
@@ -280,7 +265,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     },
     async releaseAll() {
       const releasing = [...ownedShards].map(([workgroupId, ownedShard]) => {
-        ownedShard.leaseUntilMs = 'released';
+        ownedShard.lease.noteRelease();
         return leases.release(workgroupId, 'awake');
       });
       await Promise.allSettled(releasing);
@@ -291,7 +276,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     openingCount: () => [...ownedShards.values()].filter(({ state }) => state.kind === 'opening').length,
     isNowhereElse(workgroupId) {
       const found = ownedShards.get(workgroupId);
-      return found ? hasLease(found) : postponed.findTried(workgroupId)?.isFailure === true;
+      return found ? found.lease.isValid() : postponed.findTried(workgroupId)?.isFailure === true;
     },
     openLoop: (workgroupId) => loopOf(ownedShards.get(workgroupId)),
     openLoops: () => [...ownedShards.values()].flatMap((one) => loopOf(one) ?? []),
