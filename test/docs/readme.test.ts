@@ -52,6 +52,10 @@ describe('the README and the pages of docs/', () => {
       environment: { WATTLINE_DATA_DIR: shown.dataDir },
     });
     expect(shown).toEqual(defaults);
+    const names = [defaults, loadConfig({ cwd, environment: {} }).workgroups[0]!].flatMap(namesOf);
+    expect(names.length).toBeGreaterThan(60);
+    const told = `${text}\n${pages.get('docs/alerts.md')}`;
+    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(told))).toEqual([]);
   });
 
   test('shows the output of the demo in its words', () => {
@@ -123,3 +127,11 @@ describe('the README and the pages of docs/', () => {
     expect(shown.map(([, name]) => name!).filter((name) => !commands.has(name))).toEqual([]);
   });
 });
+
+/** The names of all settings of an object, also of objects in it. */
+function namesOf(settings: object): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => [
+    name,
+    ...(value !== null && typeof value === 'object' && !Array.isArray(value) ? namesOf(value) : []),
+  ]);
+}
