@@ -23,15 +23,17 @@ SELECT 15 * 60 * 1000 AS interval_ms, 0.999 AS known_share, 60 * 60 * 1000 AS sp
 -- name: find_role
 -- The roles that are part of a balance.
 -- role:
---   role    name of the role
---   side    1 for energy into the scope, -1 for energy out of it
---   place   of several roles of a device, the one with the lowest place is used
-SELECT role, side, place
+--   role        name of the role
+--   side        1 for energy into the scope, -1 for energy out of it
+--   place       of several roles of a device, the one with the lowest place is used
+--   hinted_by   a scope can have the role without a source of it if one of its sources has one of these
+--               roles; null: every scope can
+SELECT role, side, place, hinted_by
 FROM (VALUES
-  ('production', 1, 1),
-  ('consumption', -1, 2),
-  ('grid_import', 1, 3),
-  ('grid_export', -1, 4),
-  ('battery_discharge', 1, 5),
-  ('battery_charge', -1, 6)
-) AS role (role, side, place);
+  ('production', 1, 1, ['production', 'grid_export']),
+  ('consumption', -1, 2, NULL),
+  ('grid_import', 1, 3, NULL),
+  ('grid_export', -1, 4, ['production', 'grid_export', 'battery_charge', 'battery_discharge']),
+  ('battery_discharge', 1, 5, ['battery_charge', 'battery_discharge']),
+  ('battery_charge', -1, 6, ['battery_charge', 'battery_discharge'])
+) AS role (role, side, place, hinted_by);

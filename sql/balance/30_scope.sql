@@ -2,7 +2,7 @@
 --
 -- Reads   scope, scope_member, scope_absent (scopes, their members, and roles that are not there), role_span,
 --         role, own_day, device_peak.
--- Writes  "scope_source", "scope_day", "scope_peak", and the size of a balance.
+-- Writes  "scope_source", "scope_role", "scope_day", "scope_peak", and the size of a balance.
 -- Why     A source that another one contains is not added a second time. One role that nobody measures can be
 --         computed.
 
@@ -42,83 +42,66 @@ FROM there t
 -- Only a source that is in the scope too, with the same sign, contains it.
 LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign;
 
+-- name: find_scope_role
+-- Finds the state of each role of a scope on each local day. A role without a source is absent if that is
+-- declared, or if nothing in the scope hints at it. Without production and battery there is no export, for
+-- example. One row for each scope, local day and role.
+-- Reads scope, scope_absent (scope_id, role), scope_source, own_day, role.
+-- scope_role:
+--   scope_id, own_day, role, side
+--   state   measured (a source has it), absent (there is none, so it is 0) or unknown
+WITH declared AS (
+  -- The roles of the sources that are added up, and of all sources. The others are contained in one of these
+  -- or in a computed role.
+  SELECT scope_id, own_day, list(role) FILTER (counts) AS measured_roles, list(role) AS roles
+  FROM (SELECT scope_id, own_day, counts, unnest([role, negative_role]) AS role FROM scope_source)
+  GROUP BY scope_id, own_day
+)
+SELECT sc.scope_id, od.day AS own_day, ro.role, ro.side,
+  CASE
+    WHEN list_contains(d.measured_roles, ro.role) THEN 'measured'
+    WHEN (sc.scope_id, ro.role) IN (SELECT (scope_id, role) FROM scope_absent) THEN 'absent'
+    WHEN ro.hinted_by IS NULL OR list_has_any(d.roles, ro.hinted_by) THEN 'unknown'
+    ELSE 'absent'
+  END AS state
+FROM scope sc
+CROSS JOIN own_day od
+CROSS JOIN role ro
+LEFT JOIN declared d ON d.scope_id = sc.scope_id AND d.own_day = od.day;
+
 -- name: find_scope_day
--- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is
--- none, which is 0) or unknown. One unknown role is computed. If import and export are both unknown, they
--- count as one, because the rest of the balance is one or the other. One row for each scope and local day.
--- Reads scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id,
--- role); scope_source; own_day.
+-- Finds what can be computed of a scope on each local day. One unknown role is computed. If import and export
+-- are both unknown, they count as one, because the rest of the balance is one or the other. One row for each
+-- scope and local day.
+-- Reads scope (scope_id, nets: import and export can be computed from the rest), scope_role.
 -- scope_day:
 --   scope_id, own_day
---   <role>_state   measured, absent or unknown
 --   way            measured, computed, netted, not_netted (only the difference of import and export is known)
 --                  or undetermined (too many are unknown)
 --   computed       roles that are computed, sorted
-WITH declared AS (
-  -- Which roles are measured, and which ones some source of the scope has.
-  SELECT scope_id, own_day,
-    bool_or('production' IN (role, negative_role)) FILTER (counts) AS production_measured,
-    bool_or('consumption' IN (role, negative_role)) FILTER (counts) AS consumption_measured,
-    bool_or('grid_import' IN (role, negative_role)) FILTER (counts) AS import_measured,
-    bool_or('grid_export' IN (role, negative_role)) FILTER (counts) AS export_measured,
-    bool_or('battery_charge' IN (role, negative_role)) FILTER (counts) AS charge_measured,
-    bool_or('battery_discharge' IN (role, negative_role)) FILTER (counts) AS discharge_measured,
-    -- Includes sources that are contained in a computed role.
-    bool_or('production' IN (role, negative_role)) AS has_production,
-    bool_or('grid_export' IN (role, negative_role)) AS has_export,
-    bool_or(role IN ('battery_charge', 'battery_discharge') OR negative_role IN ('battery_charge', 'battery_discharge')) AS has_battery
-  FROM scope_source
-  GROUP BY scope_id, own_day
-), absent AS (
-  SELECT scope_id, list(role) AS roles FROM scope_absent GROUP BY scope_id
-), state AS (
-  -- A role without a source is absent if that is declared, or if nothing in the scope hints at it. Without
-  -- production and battery there is no export, for example.
-  SELECT sc.scope_id, sc.nets, od.day AS own_day,
-    CASE WHEN production_measured THEN 'measured' WHEN list_contains(a.roles, 'production') THEN 'absent'
-      WHEN has_production OR has_export THEN 'unknown' ELSE 'absent' END AS production_state,
-    CASE WHEN consumption_measured THEN 'measured' WHEN list_contains(a.roles, 'consumption') THEN 'absent'
-      ELSE 'unknown' END AS consumption_state,
-    CASE WHEN import_measured THEN 'measured' WHEN list_contains(a.roles, 'grid_import') THEN 'absent'
-      ELSE 'unknown' END AS grid_import_state,
-    CASE WHEN export_measured THEN 'measured' WHEN list_contains(a.roles, 'grid_export') THEN 'absent'
-      WHEN has_export OR has_production OR has_battery THEN 'unknown' ELSE 'absent' END AS grid_export_state,
-    CASE WHEN charge_measured THEN 'measured' WHEN list_contains(a.roles, 'battery_charge') THEN 'absent'
-      WHEN has_battery THEN 'unknown' ELSE 'absent' END AS battery_charge_state,
-    CASE WHEN discharge_measured THEN 'measured' WHEN list_contains(a.roles, 'battery_discharge') THEN 'absent'
-      WHEN has_battery THEN 'unknown' ELSE 'absent' END AS battery_discharge_state
-  FROM scope sc
-  CROSS JOIN own_day od
-  LEFT JOIN declared d ON d.scope_id = sc.scope_id AND d.own_day = od.day
-  LEFT JOIN absent a ON a.scope_id = sc.scope_id
-), open AS (
+--   is_grid_told   neither import nor export is unknown
+WITH open AS (
   -- The unknown roles, sorted.
-  SELECT *,
-    list_filter([
-      CASE battery_charge_state WHEN 'unknown' THEN 'battery_charge' END,
-      CASE battery_discharge_state WHEN 'unknown' THEN 'battery_discharge' END,
-      CASE consumption_state WHEN 'unknown' THEN 'consumption' END,
-      CASE grid_export_state WHEN 'unknown' THEN 'grid_export' END,
-      CASE grid_import_state WHEN 'unknown' THEN 'grid_import' END,
-      CASE production_state WHEN 'unknown' THEN 'production' END
-    ], lambda role: role IS NOT NULL) AS unknown
-  FROM state
+  SELECT scope_id, own_day, coalesce(list(role ORDER BY role) FILTER (state = 'unknown'), []) AS unknown
+  FROM scope_role
+  GROUP BY scope_id, own_day
 )
-SELECT scope_id, own_day,
-  production_state, consumption_state, grid_import_state, grid_export_state, battery_charge_state, battery_discharge_state,
+SELECT o.scope_id, o.own_day,
   CASE
-    WHEN len(unknown) = 0 THEN 'measured'
-    WHEN len(unknown) = 1 THEN 'computed'
-    WHEN unknown = ['grid_export', 'grid_import'] THEN CASE WHEN nets THEN 'netted' ELSE 'not_netted' END
+    WHEN len(o.unknown) = 0 THEN 'measured'
+    WHEN len(o.unknown) = 1 THEN 'computed'
+    WHEN o.unknown = ['grid_export', 'grid_import'] THEN CASE WHEN sc.nets THEN 'netted' ELSE 'not_netted' END
     ELSE 'undetermined'
   END AS way,
-  CASE WHEN way IN ('computed', 'netted') THEN unknown ELSE [] END AS computed
-FROM open;
+  CASE WHEN way IN ('computed', 'netted') THEN o.unknown ELSE [] END AS computed,
+  NOT list_has_any(o.unknown, ['grid_import', 'grid_export']) AS is_grid_told
+FROM open o
+JOIN scope sc USING (scope_id);
 
 -- name: sum_scope_peak
 -- Sums the peak power of the producing devices of a scope on each local day. One row for each scope and local
 -- day with a producing device that has a peak power on any day.
--- Reads device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member.
+-- Reads device_peak (device, kwp, valid_from, valid_to); scope_source; scope_role; scope_member.
 -- scope_peak:
 --   scope_id, own_day
 --   kwp   sum of the devices; null if the peak of one of them is unknown
@@ -128,12 +111,12 @@ WITH producing AS (
   WHERE counts AND 'production' IN (role, negative_role)
   UNION
   -- Computed production is that of all devices with a known peak.
-  SELECT scd.scope_id, scd.own_day, dp.device, mem.sign
-  FROM scope_day scd
+  SELECT scr.scope_id, scr.own_day, dp.device, mem.sign
+  FROM scope_role scr
   JOIN scope_member mem USING (scope_id)
   JOIN device_peak dp ON (mem.device IS NULL OR mem.device = dp.device)
-  WHERE scd.production_state = 'unknown'
-    AND (scd.own_day >= mem.valid_from OR mem.valid_from IS NULL) AND (scd.own_day <= mem.valid_to OR mem.valid_to IS NULL)
+  WHERE scr.role = 'production' AND scr.state = 'unknown'
+    AND (scr.own_day >= mem.valid_from OR mem.valid_from IS NULL) AND (scr.own_day <= mem.valid_to OR mem.valid_to IS NULL)
 )
 SELECT a.scope_id, a.own_day, CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(a.sign * dp.kwp) END AS kwp
 FROM producing a

@@ -33,20 +33,17 @@ WITH weighed AS (
         coalesce(consumption_wh, 0) + coalesce(grid_export_wh, 0) + coalesce(battery_charge_wh, 0)
       )
     ) AS limit_wh,
-    -- Import and export that are computed from the rest are never below 0.
-    least(
-      CASE WHEN list_contains(computed, 'production') THEN production_wh ELSE 0 END,
-      CASE WHEN list_contains(computed, 'consumption') THEN consumption_wh ELSE 0 END,
-      CASE WHEN list_contains(computed, 'grid_import') THEN grid_import_wh ELSE 0 END,
-      CASE WHEN list_contains(computed, 'grid_export') THEN grid_export_wh ELSE 0 END,
-      CASE WHEN list_contains(computed, 'battery_charge') THEN battery_charge_wh ELSE 0 END,
-      CASE WHEN list_contains(computed, 'battery_discharge') THEN battery_discharge_wh ELSE 0 END
-    ) AS least_computed_wh,
+    -- The computed role that is the furthest below 0. Import and export that are netted are never below 0.
+    MAP {
+      'production': production_wh, 'consumption': consumption_wh, 'grid_import': grid_import_wh, 'grid_export': grid_export_wh,
+      'battery_charge': battery_charge_wh, 'battery_discharge': battery_discharge_wh
+    } AS wh_of_role,
+    least(0, list_min(list_transform(computed, lambda role: wh_of_role[role]))) AS least_computed_wh,
     is_shapeless AND self_consumption_wh IS NULL AND production_wh IS NOT NULL AND consumption_wh IS NOT NULL
       AND battery_charge_wh IS NOT NULL AND battery_discharge_wh IS NOT NULL AS is_bounded
   FROM level
 )
-SELECT *,
+SELECT * EXCLUDE (wh_of_role),
   round(known_intervals / intervals, 4) AS coverage,
   CASE WHEN production_wh > 0 AND self_consumption_wh IS NOT NULL
     THEN round(least(greatest(self_consumption_wh / production_wh, 0), 1), 4) END AS self_consumption_rate,

@@ -29,10 +29,15 @@ export const periodDigits = { day: 10, month: 7, year: 4 } as const;
 export function balanceSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
   const tables: Table[] = [
     ...scopeChapters(inputs),
+    ['scope_role', loadSql('balance/find_scope_role')],
     ['scope_day', loadSql('balance/find_scope_day')],
     ['scope_peak', loadSql('balance/sum_scope_peak')],
     ...inputs.sources,
+    ['source_flow', loadSql('balance/find_source_flow')],
+    ['role_flow', loadSql('balance/sum_role_flow')],
     ['flow', loadSql('balance/sum_flow')],
+    ['interval_flow', loadSql('balance/find_interval_flow')],
+    ['interval_role', loadSql('balance/find_interval_role')],
     ['interval_sum', loadSql('balance/find_interval_sum')],
     ['rest', loadSql('balance/find_rest')],
     ...levelTables(resolution),

@@ -73,7 +73,7 @@ function columnsOfItem(item: string, tables: ReadonlyMap<string, string[]>): str
 /** The roles of a balance. */
 function balanceRoles(): string[] {
   const text = readStatements(join(sql, 'balance')).get('find_role')!;
-  return [...text.matchAll(/\('([a-z_]+)', -?1, \d\)/g)].map(([, role]) => role!);
+  return [...text.matchAll(/\('([a-z_]+)', -?1, \d, /g)].map(([, role]) => role!);
 }
 
 /** The columns of all tables of a roll-up that runs every statement, temporary ones too. */
