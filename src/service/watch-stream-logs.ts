@@ -1,7 +1,7 @@
 import type { HealthCheck } from '../http/health-routes.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
-import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
+import { appendBytesMin, diskFullWords, readFreeBytes } from '../stream/log/log-disk.ts';
 import type { RetentionFrom } from '../stream/log/retention-clock.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
@@ -29,8 +29,8 @@ export function watchStreamLogs(
         throw error;
       }
     },
-    readiness({ maySeeNames }) {
-      const freeBytes = freeBytesOnDisk(folder);
+    async readiness({ maySeeNames }) {
+      const freeBytes = await readFreeBytes(folder);
       const isFull = freeBytes < appendBytesMin;
       const problems = [
         ...(isFull ? [diskFullWords(folder, freeBytes)] : []),

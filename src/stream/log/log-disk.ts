@@ -1,4 +1,5 @@
-import { statfsSync } from 'node:fs';
+import { type StatsFs, statfsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { MEBIBYTE } from '../../lib/units.ts';
 
 /**
@@ -14,7 +15,16 @@ export function diskFullWords(path: string, freeBytes: number): string {
   return `the disk of ${path} is full (${Math.floor(freeBytes / MEBIBYTE)} MiB are free, and the log of the stream needs ${appendBytesMin / MEBIBYTE}); free some space, then the service continues by itself`;
 }
 
+/** For appends, which cannot wait for a thread. */
 export function freeBytesOnDisk(path: string): number {
-  const { bavail, bsize } = statfsSync(path);
+  return freeBytesOf(statfsSync(path));
+}
+
+/** For checks of the health: a disk that does not answer must not stop the process. */
+export async function readFreeBytes(path: string): Promise<number> {
+  return freeBytesOf(await statfs(path));
+}
+
+function freeBytesOf({ bavail, bsize }: StatsFs): number {
   return bavail * bsize;
 }
