@@ -4,7 +4,7 @@ import type { AlertBook } from './alert-book.ts';
 import type { AlertState } from './alert-state.ts';
 
 /** The alarms of a workgroup, in the memory of the worker that has it and in its book. */
-interface OwnedAlertState {
+export interface OwnedAlertState {
   /**
    * Changes the state. Changes run one after another.
    * @returns the state after it; undefined if this worker has lost the workgroup

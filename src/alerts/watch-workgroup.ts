@@ -1,20 +1,18 @@
 import type { AlertSettings, ConditionName, ConditionSettings } from '../config/alert-settings.ts';
 import { channelsOf } from '../config/alert-settings.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
-import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type Clock, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
+import type { Clock } from '../lib/time.ts';
 import { advanceAlarms, type Findings } from './advance-alarms.ts';
 import type { AlertBook } from './alert-book.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import type { AlertFacts } from './alert-facts.ts';
-import type { Alarm, AlertState } from './alert-state.ts';
+import type { AlertState } from './alert-state.ts';
 import { createLastingFindings } from './lasting-findings.ts';
-import { beginAttempt, endAttempt } from './message-attempts.ts';
+import { createMessageSender } from './message-sender.ts';
 import { createOwnedAlertState } from './owned-alert-state.ts';
-import type { SendAlert } from './send-alert.ts';
+import type { SendAlert, SendOutcome } from './send-alert.ts';
 
 export interface WorkgroupWatchOptions {
   workgroupId: string;
@@ -31,7 +29,7 @@ export interface WorkgroupWatchOptions {
   speaksForMachine(channelId: string): boolean;
   send: SendAlert;
   /** Counts a finished attempt. */
-  onSent?: (channelId: string, outcome: 'told' | 'refused' | 'failed') => void;
+  onSent?: (channelId: string, outcome: SendOutcome['kind']) => void;
   clock: Clock;
   logger: Logger;
 }
@@ -55,23 +53,25 @@ export interface WorkgroupWatch {
   leave(): Promise<void>;
 }
 
-/** A message under way has this long to end before the workgroup is given up. */
-const LEAVE_MS = 2 * SECOND_MS;
-const SEND_MS_MAX = 30 * SECOND_MS;
-const RETRY_MS_MIN = 30 * SECOND_MS;
-const RETRY_MS_MAX = HOUR_MS;
-/** Messages of one channel in one round. */
-const ROUND_MESSAGES_MAX = 2 * conditionNames.length;
-
 export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupWatch {
   const { workgroupId, book, isOwner, send, onSent, clock, logger } = options;
   let { settings, channels, active } = settingsNow();
   const lasting = createLastingFindings(clock);
-  const retryAtMs = new Map<string, number>();
-  const sending = new Map<string, Promise<void>>();
-  let leaving = new AbortController();
   let isLeaving = false;
   const state = createOwnedAlertState({ workgroupId, book, isOwner, takeOver: withoutOldChannels, logger });
+  const sender = createMessageSender({
+    workgroupId,
+    channels: () => channels,
+    state,
+    isOwner,
+    // Right after a start it is not known yet which workgroups this worker has.
+    tellsOfMachine: (channelId, { condition, subject }) =>
+      hasLasted(condition, subject) && options.speaksForMachine(channelId),
+    send,
+    onSent,
+    clock,
+    logger,
+  });
 
   function settingsNow() {
     const settings = options.settings();
@@ -108,43 +108,6 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     return one !== 'off' && lasting.hasLasted(condition, subject, one.for);
   }
 
-  /** Sends the messages that wait for a channel, one after the other. */
-  async function sendWaiting(channelId: string): Promise<void> {
-    // Right after a start it is not known yet which workgroups this worker has.
-    const speaksForMachine = ({ condition, subject }: Alarm) =>
-      hasLasted(condition, subject) && options.speaksForMachine(channelId);
-    for (let count = 0; count < ROUND_MESSAGES_MAX && !isLeaving; count++) {
-      const channel = channels.find(({ id }) => id === channelId);
-      if (!channel || elapsedOf(clock) < (retryAtMs.get(channel.id) ?? 0)) return;
-      // Storing the attempt is the fence: an owner that was replaced ends here.
-      const begun = await state.update((current) =>
-        beginAttempt(current, { channelId, workgroupId, nowMs: clock.now(), speaksForMachine }),
-      );
-      const message = begun?.channels[channel.id]?.message;
-      if (!message || isLeaving || !isOwner()) return;
-      const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(SEND_MS_MAX)]);
-      const outcome = await send(channel, message, workgroupId, signal);
-      // Whether it has arrived is not known. The next owner sends it again with the same id.
-      if (leaving.signal.aborted && outcome.kind !== 'told') return;
-      const about = {
-        workgroup: workgroupId,
-        channel: channel.id,
-        condition: message.condition,
-        kind: message.kind,
-      };
-      if (outcome.kind === 'told') logger.info({ ...about, alarms: message.subjects.length }, 'alerts.sent');
-      else logger.warn({ ...about, error: outcome.why }, `alerts.${outcome.kind}`);
-      onSent?.(channel.id, outcome.kind);
-      // It was removed meanwhile.
-      if (!channels.some(({ id }) => id === channelId)) return;
-      await state.update((current) => endAttempt(current, channelId, outcome, clock.now()));
-      if (outcome.kind !== 'failed') continue;
-      const waitMs = growingWaitMs(message.attempts, RETRY_MS_MIN, RETRY_MS_MAX);
-      retryAtMs.set(channel.id, elapsedOf(clock) + waitMs);
-      return;
-    }
-  }
-
   return {
     async round() {
       try {
@@ -162,16 +125,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
         const updated = await state.update((current) =>
           advanceAlarms(current, findings, { active, hasLasted, nowMs }),
         );
-        if (!updated || isLeaving) return;
-        for (const { id: channel } of channels) {
-          if (sending.has(channel)) continue;
-          const work = sendWaiting(channel)
-            .catch((error: unknown) => {
-              logger.warn({ workgroup: workgroupId, channel, error: errorMessage(error) }, 'alerts.failed');
-            })
-            .finally(() => sending.delete(channel));
-          sending.set(channel, work);
-        }
+        if (updated && !isLeaving) sender.start();
       } catch (error) {
         logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'alerts.not-judged');
       }
@@ -182,16 +136,11 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
       throw new TransientError('AlertsNotStored', 'this cannot be stored now; try again in a moment');
     },
     state: state.read,
-    async settled() {
-      await Promise.all(sending.values());
-    },
+    settled: sender.settled,
     async leave() {
       isLeaving = true;
-      const work = Promise.all([...sending.values(), state.settled()]);
-      if ((await withTimeout(work, LEAVE_MS)) === 'late') leaving.abort();
-      await withTimeout(work, LEAVE_MS);
+      await sender.end();
       state.forget();
-      leaving = new AbortController();
       isLeaving = false;
     },
   };
