@@ -5,6 +5,7 @@ import {
   UnrecoverableError,
   withBackend,
 } from 'bullmq';
+import { errorCode } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
@@ -126,7 +127,7 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
 
 /** The queue keeps only the code of an error, because messages and stacks may contain data. */
 function throwCodeOnly(error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
+  const code = errorCode(error) ?? 'Failed';
   throw new Error(/^[A-Za-z_]{1,64}$/.test(code) ? code : 'Failed');
 }
 

@@ -66,12 +66,8 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       if (ownedShards.remaining().length < openMax) return true;
       if (hibernating.size > 0) return false;
       const [first] = candidates();
-      // Only shards that nothing can wake are open.
-      if (!first)
-        return (
-          ownedShards.openLoops().length === 0 ||
-          !ownedShards.openLoops().some(({ workgroupId }) => hasNews(workgroupId))
-        );
+      // True if only shards are open that nothing can wake: none of them ever makes room.
+      if (!first) return !ownedShards.openLoops().some(({ workgroupId }) => hasNews(workgroupId));
       const isIdle = first.idleMs() > 0;
       const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;
       if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, { isForced: true });

@@ -1,3 +1,4 @@
+import { errorCode } from '../src/lib/errors.ts';
 import { createInTurn, type InTurn } from '../src/lib/in-turn.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
@@ -185,7 +186,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
 
 /** Compares codes, because classes do not survive between threads. */
 function lossReason(error: unknown): LossReason | undefined {
-  if (!(error instanceof Error && 'code' in error)) return undefined;
-  if (error.code === 'StaleOwner') return 'stale-owner';
-  return error.code === 'ShardNotOpen' || error.code === 'PipelineEnded' ? 'shard-ended' : undefined;
+  const code = errorCode(error);
+  if (code === 'StaleOwner') return 'stale-owner';
+  return code === 'ShardNotOpen' || code === 'PipelineEnded' ? 'shard-ended' : undefined;
 }

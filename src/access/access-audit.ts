@@ -2,6 +2,7 @@ import type { Audit, AuditEntry } from '../audit/audit.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
 import type { Grant } from './grant.ts';
 import { isOwnToken } from './own-token.ts';
 import { openUsedTokens } from './token-files.ts';
@@ -29,8 +30,7 @@ interface AccessAuditOptions {
   dataDir: string;
   audit: Audit;
   clock: Clock;
-  /** Calls back once after the delay. Returns a function that cancels it. */
-  startTimer(delayMs: number, ring: () => void): () => void;
+  startTimer: StartTimer;
   logger: Logger;
 }
 
@@ -102,6 +102,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
       for (const [key, noted] of refusals) {
         noted.stop();
         noteRefusals(key, noted);
+        // Noting them has started the next minute.
         noted.stop();
       }
       refusals.clear();

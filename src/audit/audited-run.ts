@@ -1,4 +1,5 @@
 import type { FieldValue } from '../contract/messages.ts';
+import { errorCode } from '../lib/errors.ts';
 import type { Audit } from './audit.ts';
 
 /** A task that somebody started and that the audit log should show. */
@@ -29,7 +30,7 @@ export async function auditRun<Result>(
   try {
     result = await work();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'Unexpected';
+    const code = errorCode(error) ?? 'Unexpected';
     audit.record(workgroupId, { action: `${what}.failed`, target, data: { error: code } });
     throw error;
   }

@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts';
 import { auditRun } from '../audit/audited-run.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
-import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
+import { errorCode, errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
@@ -105,7 +105,7 @@ const RETRY_MS_MAX = HOUR_MS;
 
 function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<ExportRun> {
   const attempts = run.attempts + 1;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
+  const code = errorCode(error) ?? 'Failed';
   const retryMs = growingWaitMs(attempts, MINUTE_MS, RETRY_MS_MAX);
   return {
     attempts,

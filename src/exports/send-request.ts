@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { errorMessage, TransientError } from '../lib/errors.ts';
+import { errorCode, errorMessage, TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
 interface SendRequest {
@@ -40,7 +40,7 @@ export async function send(
     return { status: answer.statusCode };
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error && 'code' in error ? String(error.code) : errorMessage(error);
+    const why = errorCode(error) ?? errorMessage(error);
     throw new TransientError('DestinationUnreachable', `${new URL(url).host} does not answer (${why})`, {
       cause: error,
     });

@@ -23,7 +23,7 @@ export interface Scope {
   besideDaily: boolean;
   /** True if a lifetime register has power beside it, which can give its silences their shape. */
   besidePower: boolean;
-  /** True if breaks can have to be judged again although none has changed. */
+  /** True if breaks may have to be judged again although none of them has changed. */
   mayRejudge: boolean;
   intervals: bigint;
 }

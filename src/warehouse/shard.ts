@@ -100,7 +100,7 @@ export interface Shard extends EngineUse {
     options?: TransactionOptions,
   ): Promise<Result>;
   /**
-   * A number that grows with everything that a roll-up can have to read: batches, transactions that are not
+   * A number that grows with everything that a roll-up may have to read: batches, transactions that are not
    * quiet, and work on connections of its own. While it stays the same, there is nothing new.
    */
   changes(): number;

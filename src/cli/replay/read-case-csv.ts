@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 import type { FieldValue } from '../../contract/messages.ts';
 import { streamCsv } from '../../foreign-table/parse-csv.ts';
 import { isDecimalNumber } from '../../lib/decimal-number.ts';
-import { errorMessage, InputError } from '../../lib/errors.ts';
+import { errorCode, errorMessage, InputError } from '../../lib/errors.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 
 /** A row of the readings of a case. An empty cell is null. */
@@ -85,7 +85,7 @@ function checkColumns(path: string, names: string[], fields: readonly string[]):
 }
 
 function explain(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'Z_DATA_ERROR') return `cannot be unpacked: is it gzip? (${errorMessage(error)})`;
   if (code === 'Z_BUF_ERROR') return 'ends in the middle: the gzip file is cut off';
   return errorMessage(error);

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { errorMessage, InputError, isRetryable, type Problem } from '../../lib/errors.ts';
+import { errorCode, errorMessage, InputError, isRetryable, type Problem } from '../../lib/errors.ts';
 import { visibleLines, visibleText } from '../../lib/visible-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 
@@ -27,7 +27,7 @@ interface ErrorDescription {
 function describeError(error: unknown): ErrorDescription {
   if (error instanceof CommanderError)
     return { error: 'Usage', message: usageMessage(error), retryable: false };
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
+  const code = errorCode(error) ?? 'Failed';
   const message = errorMessage(error);
   if (error instanceof InputError) {
     const [firstLine = message] = message.split(':\n');
