@@ -44,12 +44,18 @@ interface BackupStateOptions {
   signal?: AbortSignal;
 }
 
+/** The number of small files in a backup, and how many of them were copied now. */
+export interface BackedUpState {
+  files: number;
+  copied: number;
+}
+
 /**
  * Stores the small files next to warehouses and lakes: the export ledger with its waiting files, the spool of
  * the audit log and, if asked, keys and tokens. The manifest is stored at the end. Equal content is stored
  * once.
  */
-export async function backupState(options: BackupStateOptions): Promise<{ files: number; copied: number }> {
+export async function backupState(options: BackupStateOptions): Promise<BackedUpState> {
   const { store, dataDir, exportsRoot = dataDir, withSecrets, stagingDir, clock, signal } = options;
   const rootOf = (path: string) => (isOfExports(path) ? exportsRoot : dataDir);
   await mkdir(stagingDir, { recursive: true });

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { BackedUpLake, BackupLakeOptions } from '../../backup/backup-lake.ts';
+import type { BackedUpState } from '../../backup/backup-state.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { InputError, TerminalError, TransientError } from '../../lib/errors.ts';
 import { formatMoment, MINUTE_MS } from '../../lib/time.ts';
@@ -23,6 +24,16 @@ import { formatMegabytes } from './format-bytes.ts';
 interface Options {
   workgroup?: string;
   withSecrets?: boolean;
+}
+
+/** What a backup has copied. */
+interface BackupFacts {
+  place: string;
+  workgroups: Array<BackedUpLake & { workgroup: string }>;
+  /** Nothing of them was published yet. */
+  unpublished: string[];
+  state: BackedUpState;
+  withSecrets: boolean;
 }
 
 export const ALL_WORKGROUPS_OPTION = [
@@ -57,62 +68,75 @@ async function backupAll(
   place: Place,
   { workgroup, withSecrets = false }: Options,
 ): Promise<void> {
-  const { terminal, clock, signal } = service;
-  const { backupState } = await import('../../backup/backup-state.ts');
+  const { terminal, signal } = service;
   const { probeStore } = await import('../../storage/probe-store.ts');
   const chosen = chosenWorkgroups(config, workgroup);
   await probeStore(place.state, signal);
-  const workgroups: Array<BackedUpLake & { workgroup: string }> = [];
+  const workgroups: BackupFacts['workgroups'] = [];
   const unpublished: string[] = [];
   for (const one of chosen) {
     const done = await backupOne(config, service, place, one);
     if (done === undefined) unpublished.push(one.id);
     else workgroups.push({ workgroup: one.id, ...done });
   }
+  const state = await copyState(config, service, place, chosen, withSecrets);
+  const facts = { place: place.name, workgroups, unpublished, state, withSecrets };
+  printData(command, terminal, facts, (columnsMax, shown) => describeBackup(shown, columnsMax));
+}
+
+/** Copies what is not in warehouses and lakes: runs of exports, the audit log, and access. */
+async function copyState(
+  config: Config,
+  service: Service,
+  place: Place,
+  chosen: readonly WorkgroupConfig[],
+  withSecrets: boolean,
+): Promise<BackedUpState> {
+  const { clock, signal } = service;
   const { dataDir } = config;
+  const { backupState } = await import('../../backup/backup-state.ts');
   const stagingDir = join(dataDir, 'backup', randomUUID());
+  // With a bucket the runs of exports are there.
   const exportsRoot = config.storage.s3 && join(dataDir, 'backup', randomUUID());
   const options = { store: place.state, dataDir, exportsRoot, withSecrets, stagingDir, clock, signal };
-  const state = await (async () => {
-    if (!exportsRoot) return backupState(options);
-    try {
-      const { exportsFromBucket } = await import('./exports-in-bucket.ts');
-      await exportsFromBucket(config, service, chosen, exportsRoot);
-      return await backupState(options);
-    } finally {
-      await rm(exportsRoot, { recursive: true, force: true });
-    }
-  })();
-  printData(
-    command,
-    terminal,
-    { place: place.name, workgroups, unpublished, state, withSecrets },
-    (columnsMax, shown) =>
+  if (!exportsRoot) return backupState(options);
+  try {
+    const { exportsFromBucket } = await import('./exports-in-bucket.ts');
+    await exportsFromBucket(config, service, chosen, exportsRoot);
+    return await backupState(options);
+  } finally {
+    await rm(exportsRoot, { recursive: true, force: true });
+  }
+}
+
+function describeBackup(
+  { place, workgroups, unpublished, state, withSecrets }: BackupFacts,
+  columnsMax: number,
+): string {
+  return [
+    formatTable(
       [
-        formatTable(
-          [
-            { title: 'workgroup', value: (row) => row.workgroup },
-            { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
-            { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
-            { title: 'objects', value: (row) => formatCount(row.objects), align: 'right' },
-            { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
-            {
-              title: 'copied now',
-              value: (row) => (row.isUnchanged ? 'nothing, it is there' : formatCount(row.copied)),
-              align: 'right',
-            },
-            { title: 'MB', value: (row) => formatMegabytes(row.copiedBytes), align: 'right' },
-          ],
-          shown.workgroups,
-          columnsMax,
-        ),
-        `\n${formatCount(shown.state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
-        ...shown.unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
-        withSecrets
-          ? `The backup has signing keys: everybody who can read ${shown.place} can make tokens.\n`
-          : 'Keys and tokens are not in the backup; --with-secrets copies them. The configuration is never in it.\n',
-      ].join(''),
-  );
+        { title: 'workgroup', value: (row) => row.workgroup },
+        { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
+        { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
+        { title: 'objects', value: (row) => formatCount(row.objects), align: 'right' },
+        { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
+        {
+          title: 'copied now',
+          value: (row) => (row.isUnchanged ? 'nothing, it is there' : formatCount(row.copied)),
+          align: 'right',
+        },
+        { title: 'MB', value: (row) => formatMegabytes(row.copiedBytes), align: 'right' },
+      ],
+      workgroups,
+      columnsMax,
+    ),
+    `\n${formatCount(state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
+    ...unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
+    withSecrets
+      ? `The backup has signing keys: everybody who can read ${place} can make tokens.\n`
+      : 'Keys and tokens are not in the backup; --with-secrets copies them. The configuration is never in it.\n',
+  ].join('');
 }
 
 /** @returns undefined if nothing of the workgroup was published yet */
