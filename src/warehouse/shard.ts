@@ -1,56 +1,25 @@
-import { existsSync, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../decode/message-columns.ts';
-import { createNameTable } from '../decode/name-table.ts';
-import { errorCode } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
-import { type Database, openDatabase, walLimit } from './database.ts';
+import { walLimit } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
 import { createEngineUse, type EngineUse } from './engine-use.ts';
 import { createFrozenReads, type FrozenReads } from './frozen-file.ts';
 import { createLanding, type Landing } from './landing.ts';
-import { loadMigrations, type Migration } from './load-sql.ts';
-import { migrate } from './migrate.ts';
-import { checkOwner, takeOwnership } from './ownership.ts';
-import { query } from './query.ts';
+import { type FileOptions, openFile, openPrepared } from './open-prepared.ts';
+import { checkOwner } from './ownership.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
 import { readShardStatus, type ShardStatus } from './shard-status.ts';
-import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
-import { createFromTemplate, keepTemplate } from './warehouse-template.ts';
+import { knownFailure } from './warehouse-failures.ts';
 import { createWriteGate } from './write-gate.ts';
 
-export interface ShardOptions {
-  /** The DuckDB file. It is created, with its folder, if it does not exist. */
-  path: string;
-  workgroupId: string;
-  memoryMegabytes: number;
-  /** The threads of `withAllThreads`. All other work has one. */
-  threads: number;
-  /** Names of tables, sources and fields. Default: 100,000. */
-  namesMax?: number;
-  /** Tables among them. Default: no limit of their own. */
-  tablesMax?: number;
-  /** Tables that always land, because the configuration names them. */
-  neededTables?: readonly string[];
-  /**
-   * Folders in which statements can read and write files, such as the lake. They have no access to the rest
-   * of the disk.
-   */
-  folders?: readonly string[];
+export interface ShardOptions extends FileOptions {
   /** `renewIfDue` opens the file again after this many transactions. Default: 200. */
   renewAfterTransactions?: number;
-  /** The epoch of the lease. Without one, the epoch of the file is raised by one. */
-  epoch?: bigint;
-  /** The schema; default: the version of this program. */
-  migrations?: Migration[];
-  clock: Clock;
-  logger: Logger;
 }
 
 interface TransactionOptions {
@@ -312,56 +281,6 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       return closing;
     },
   };
-}
-
-function openFile(options: ShardOptions): Promise<Database> {
-  return openDatabase({ ...options, threads: 1 });
-}
-
-/** Creates the file if it does not exist, opens it, and prepares it. Leaves it closed after a failure. */
-async function openPrepared(options: ShardOptions) {
-  const { path, migrations = loadMigrations() } = options;
-  await createFromTemplate(path, migrations).catch((error: unknown) => {
-    throw warehouseFailure(error, path);
-  });
-  const isNew = !existsSync(path);
-  const file = await openFile(options).catch(async (error: unknown) => {
-    // The beginning of a file that did not fit on the disk is not a warehouse, and would be refused for ever.
-    if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
-    throw error;
-  });
-  try {
-    return { file, prepared: await prepareFile(file, { ...options, migrations }) };
-  } catch (error) {
-    await file.close();
-    throw warehouseFailure(error, path);
-  }
-}
-
-/** Migrates the file, takes ownership, and reads the state from which landing starts. */
-async function prepareFile(file: Database, options: ShardOptions & { migrations: Migration[] }) {
-  return onConnection(file, async (connection) => {
-    const migrations = await migrate(connection, options);
-    const isNew = migrations.length === options.migrations.length;
-    if (isNew && file.file) await keepTemplate(file.file, options.migrations);
-    const epoch = await takeOwnership(connection, options);
-    const names = await query<{ name_id: number; name: string; is_table: boolean }>(
-      connection,
-      'land/find_names',
-    );
-    const tables = names.filter((row) => row.is_table).map((row) => row.name);
-    const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
-    return {
-      epoch,
-      migrations,
-      names: createNameTable(
-        names.map((row) => ({ id: row.name_id, name: row.name })),
-        { ...options, tables },
-      ),
-      lastBatchId: Number(last?.batch_id ?? 0),
-      checkpoints: await readCheckpoints(connection),
-    };
-  });
 }
 
 async function runTransaction<Result>(
