@@ -211,47 +211,60 @@ SELECT count(*) AS breaks
 FROM series_break sb JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms > jr.from_ms AND sb.to_ms <= jr.seen_ms
 WHERE sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
--- name: list_breaks_to_judge
--- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into
--- $parts parts; this is part $part (from 0). Each subquery is bounded in time, because much more is stored
--- than is judged.
+-- name: list_judged_series
+-- Returns the series whose breaks are judged, with the rules that hold for all of their breaks.
 -- Columns:
 --   series_id, method
---   after_ms, judging_to_ms, changed_ms    after_ms, to_ms and changed_ms of judging_range
---   learnt                                 the limit is learnt
+--   judging_to_ms, changed_ms   to_ms and changed_ms of judging_range
+--   is_learnt                   the limit is learnt
+--   modulus_wh
+--   first_ms, first_value       first reading; its value is null if judging does not begin with it
+--   last_ms                     last reading
+WITH first_reading AS (
+  -- Of the registers that are judged from their beginning.
+  SELECT rd.series_id, rd.value
+  FROM (
+    SELECT sr.series_id, sr.first_ms FROM judging_range jr JOIN series_rule sr USING (series_id) WHERE jr.after_ms IS NULL AND is_register(jr.method)
+  ) AS beginning
+  JOIN reading rd ON rd.series_id = beginning.series_id AND rd.event_time_ms = beginning.first_ms
+)
+SELECT jr.series_id, jr.method, jr.to_ms AS judging_to_ms, jr.changed_ms, sr.max_power_w IS NULL AS is_learnt, sr.modulus_wh,
+  sr.first_ms, fr.value AS first_value, sr.last_ms
+FROM judging_range jr
+JOIN series_rule sr ON sr.series_id = jr.series_id
+LEFT JOIN first_reading fr ON fr.series_id = jr.series_id;
+
+-- name: list_breaks_to_judge
+-- Returns the breaks to judge, in order, with the limits on their day. The series are divided into $parts
+-- parts; this is part $part (from 0). Each subquery is bounded in time, because much more is stored than is
+-- judged.
+-- The steps: judged_break selects the breaks; standstill says how long a register stood still before it rose;
+-- morning has the two readings around the start of a day.
+-- Columns:
+--   series_id
+--   from_ms, from_value, to_ms, to_value
+--   decided_ms                             as stored
+--   is_start                               judging begins at this break; it is the first row
 --   max_power_w, max_power_after_reset_w   limits on the day of the break; null: none
+--   jitter_wh
 --   is_beyond                              of power and interval readings: the break ends beyond the limit of
 --                                          its day, else it is the way back
---   jitter_wh, modulus_wh
---   series_ms, series_value                first reading of the series
---   last_ms                                last reading of the series
---   from_ms, from_value, to_ms, to_value   the break; null: the series has none to judge
---   decided_ms                             as stored
---   standstill_since_ms                    of a rise: since when the register has shown the value before;
---                                          null if longer than a standstill can last
---   is_start                               judging begins at this break; it is the first row
+--   standstill_since_ms                    see standstill
 --   day_ms                                 of a register that restarts every day: start of the day
 --   before_ms, before_value                the last reading before that day
 --   first_ms, first_value                  the first reading of that day
 WITH judged_break AS MATERIALIZED (
   -- The breaks of this part. The one at after_ms is not judged again, but judging begins with its value.
-  SELECT sb.*, jr.method, sb.to_ms > jr.from_ms AS is_judged
+  SELECT sb.*, jr.method, sb.to_ms > jr.from_ms AS is_judged, coalesce(sb.to_ms = jr.after_ms, false) AS is_start
   FROM series_break sb
   JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms <= jr.seen_ms AND (sb.to_ms > jr.from_ms OR sb.to_ms = jr.after_ms)
   WHERE jr.series_id % $parts::BIGINT = $part::BIGINT
     AND sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
-), beginning AS (
-  -- The first readings of the registers that are judged from their beginning.
-  SELECT rd.series_id, rd.value
-  FROM reading rd
-  JOIN (
-    SELECT sr.series_id, sr.first_ms FROM judging_range jr JOIN series_rule sr USING (series_id) WHERE jr.after_ms IS NULL AND is_register(jr.method)
-  ) AS f ON rd.series_id = f.series_id AND rd.event_time_ms = f.first_ms
 ), rise AS MATERIALIZED (
   -- The breaks that can be the end of a standstill.
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
   WHERE is_register(method) AND is_judged AND to_value > from_value AND from_value > 0
-), still AS (
+), standstill AS (
   -- Since when the register has shown the value before the rise; null if longer than a standstill can last.
   -- moved_ms: the last reading with another value. is_since_first: all readings of the series are looked at.
   SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
@@ -272,33 +285,27 @@ WITH judged_break AS MATERIALIZED (
   ) AS p
   JOIN interval_day idy ON idy.interval_index = interval_of(p.to_ms)
   WHERE p.from_ms < idy.start_ms
+), learnt_limit AS (
+  -- Not day_limit, because breaks before the scope are judged too, and day_limit has the days in scope only.
+  SELECT * FROM series_day
+  WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
 )
-SELECT
-  jr.series_id, jr.method, jr.after_ms, jr.to_ms AS judging_to_ms, jr.changed_ms,
-  sr.max_power_w IS NULL AS learnt,
+SELECT b.series_id, b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, b.is_start,
   CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, l.learnt_power_w)
     ELSE coalesce(sr.max_power_w, l.learnt_power_w) END AS max_power_w,
   power_limit_after_reset(sr.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w,
+  jitter(sr.jitter_wh, l.learnt_resolution) AS jitter_wh,
   is_beyond(b.to_value, sr.method, reading_interval(sr.interval_ms, l.learnt_step_ms), coalesce(sr.max_power_w, l.learnt_power_w)) AS is_beyond,
-  jitter(sr.jitter_wh, l.learnt_resolution) AS jitter_wh, sr.modulus_wh,
-  sr.first_ms AS series_ms, g.value AS series_value, sr.last_ms,
-  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.standstill_since_ms, coalesce(b.to_ms = jr.after_ms, false) AS is_start,
-  CASE WHEN jr.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
+  standstill.standstill_since_ms,
+  CASE WHEN b.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
   m.before_ms, m.before_value, m.first_ms, m.first_value
-FROM judging_range jr
-JOIN series_rule sr ON sr.series_id = jr.series_id
-LEFT JOIN judged_break b ON b.series_id = jr.series_id
--- Not day_limit, because breaks before the scope are judged too, and day_limit has the days in scope only.
-LEFT JOIN (
-  SELECT * FROM series_day
-  WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
-) AS l ON l.series_id = jr.series_id AND l.utc_day = utc_day(b.to_ms)
-LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN jr.method = 'daily_energy' THEN interval_of(b.to_ms) END
-LEFT JOIN morning m ON m.series_id = jr.series_id AND m.start_ms = idy.start_ms
-LEFT JOIN beginning g ON g.series_id = jr.series_id
-LEFT JOIN still ON still.series_id = jr.series_id AND still.to_ms = b.to_ms
-WHERE jr.series_id % $parts::BIGINT = $part::BIGINT
-ORDER BY jr.series_id, b.to_ms;
+FROM judged_break b
+JOIN series_rule sr ON sr.series_id = b.series_id
+LEFT JOIN learnt_limit l ON l.series_id = b.series_id AND l.utc_day = utc_day(b.to_ms)
+LEFT JOIN standstill ON standstill.series_id = b.series_id AND standstill.to_ms = b.to_ms
+LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN b.method = 'daily_energy' THEN interval_of(b.to_ms) END
+LEFT JOIN morning m ON m.series_id = b.series_id AND m.start_ms = idy.start_ms
+ORDER BY b.series_id, b.to_ms;
 
 -- name: list_register_changes
 -- Returns the declared changes of the registers that are judged.

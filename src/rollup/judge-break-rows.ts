@@ -5,29 +5,32 @@ import { findPowerSpikes } from './find-power-spikes.ts';
 import type { EnergyEvent, RegisterRule, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rule-constants.ts';
 
+/** A row of statement `list_judged_series`. */
+export type SeriesRow = {
+  series_id: number;
+  method: EnergyMethod;
+  judging_to_ms: bigint;
+  changed_ms: bigint;
+  is_learnt: boolean;
+  modulus_wh: number | null;
+  first_ms: bigint;
+  first_value: number;
+  last_ms: bigint;
+};
 /** A row of statement `list_breaks_to_judge`. */
 export type BreakRow = {
   series_id: number;
-  method: EnergyMethod;
-  after_ms: bigint | null;
-  judging_to_ms: bigint;
-  changed_ms: bigint;
-  learnt: boolean;
+  from_ms: bigint;
+  from_value: number;
+  to_ms: bigint;
+  to_value: number;
+  decided_ms: bigint | null;
+  is_start: boolean;
   max_power_w: number | null;
   max_power_after_reset_w: number | null;
-  is_beyond: boolean;
   jitter_wh: number;
-  modulus_wh: number | null;
-  series_ms: bigint;
-  series_value: number;
-  last_ms: bigint;
-  from_ms: bigint | null;
-  from_value: number | null;
-  to_ms: bigint | null;
-  to_value: number | null;
-  decided_ms: bigint | null;
+  is_beyond: boolean;
   standstill_since_ms: bigint | null;
-  is_start: boolean;
   day_ms: bigint | null;
   before_ms: bigint | null;
   before_value: number | null;
@@ -52,51 +55,62 @@ export interface SeriesVerdict {
   isOpen: boolean;
 }
 
-/** Judges breaks, series by series. */
-export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): SeriesVerdict[] {
+/**
+ * Judges breaks, series by series.
+ * @param seriesById the series of all breaks
+ */
+export function judgeBreakRows(
+  rows: readonly BreakRow[],
+  seriesById: ReadonlyMap<number, SeriesRow>,
+  changes: readonly ChangeRow[],
+): SeriesVerdict[] {
   const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
   return [...judgedTogether].map((breaks) => {
     const { series_id } = breaks[0]!;
     return judgeTogether(
       breaks,
+      seriesById.get(series_id)!,
       changes.filter((change) => change.series_id === series_id),
     );
   });
 }
 
 /** Judges the breaks of a series, or of one day of a daily register. */
-function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[]): SeriesVerdict {
-  const first = rows[0]!;
-  const seriesId = first.series_id;
-  const breaks = rows.filter((row) => row.from_ms !== null && !row.is_start);
-  if (first.method === 'power_curve' || first.method === 'interval_energy') {
+function judgeTogether(
+  rows: readonly BreakRow[],
+  series: SeriesRow,
+  changes: readonly ChangeRow[],
+): SeriesVerdict {
+  const seriesId = series.series_id;
+  const breaks = rows.filter((row) => !row.is_start);
+  if (series.method === 'power_curve' || series.method === 'interval_energy') {
     // A reading of power depends only on itself and on the next break.
     const events = findPowerSpikes(
       breaks.map((row) => ({ ...readBreak(row), isBeyond: row.is_beyond })),
-      { learnt: first.learnt },
+      { learnt: series.is_learnt },
     );
     return {
       seriesId,
-      events: eventsUntil(events, Number(first.judging_to_ms)),
+      events: eventsUntil(events, Number(series.judging_to_ms)),
       redecided: new Map(),
       isOpen: false,
     };
   }
   const start = rows.find((row) => row.is_start);
   const { events, decided } = classifyBreaks(breaks.map(readBreak), {
-    ...ruleOf(first, changes),
+    ...ruleOf(series, rows[0]!, changes),
     ...(start && {
-      start: { ms: Number(start.to_ms), value: start.to_value!, lookedMs: Number(start.decided_ms) },
+      start: { ms: Number(start.to_ms), value: start.to_value, lookedMs: Number(start.decided_ms) },
     }),
   });
   const foreverMs = ruleConstants.forever_ms.value;
-  const isLast = first.method !== 'total_energy' || first.judging_to_ms >= BigInt(foreverMs);
+  const isLast = series.method !== 'total_energy' || series.judging_to_ms >= BigInt(foreverMs);
   // The first break after the change with the same decided time as before: all later breaks are the same.
   const end = isLast
     ? undefined
-    : breaks.find(({ to_ms, changed_ms, decided_ms }) => {
+    : breaks.find(({ to_ms, decided_ms }) => {
         const decidedMs = decided.get(Number(to_ms));
-        return to_ms! > changed_ms && decidedMs === Number(decided_ms ?? -1) && decidedMs < foreverMs;
+        return to_ms > series.changed_ms && decidedMs === Number(decided_ms ?? -1) && decidedMs < foreverMs;
       });
   const endMs = end ? Number(end.to_ms) : foreverMs;
   const redecided = new Map<number, number | null>();
@@ -121,9 +135,9 @@ function eventsUntil(events: readonly EnergyEvent[], endMs: number): readonly En
 function readBreak(row: BreakRow): SeriesBreak {
   return {
     fromMs: Number(row.from_ms),
-    fromValue: row.from_value!,
+    fromValue: row.from_value,
     toMs: Number(row.to_ms),
-    toValue: row.to_value!,
+    toValue: row.to_value,
     maxPowerW: row.max_power_w ?? undefined,
     maxPowerAfterResetW: row.max_power_after_reset_w ?? undefined,
     jitterWh: row.jitter_wh,
@@ -131,19 +145,20 @@ function readBreak(row: BreakRow): SeriesBreak {
   };
 }
 
-function ruleOf(row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
+/** @param row a break of the day, for the readings around its start */
+function ruleOf(series: SeriesRow, row: BreakRow, changes: readonly ChangeRow[]): RegisterRule {
   return {
-    learnt: row.learnt,
-    modulusWh: row.modulus_wh ?? undefined,
-    firstReadingMs: Number(row.series_ms),
-    firstReadingValue: row.series_value,
-    lastReadingMs: Number(row.last_ms),
+    learnt: series.is_learnt,
+    modulusWh: series.modulus_wh ?? undefined,
+    firstReadingMs: Number(series.first_ms),
+    firstReadingValue: series.first_value,
+    lastReadingMs: Number(series.last_ms),
     changes: changes.map((change) => ({
       atMs: Number(change.at_ms),
       finalValue: change.final_value,
       initialValue: change.initial_value,
     })),
-    restartsDaily: row.method === 'daily_energy',
+    restartsDaily: series.method === 'daily_energy',
     morning:
       row.first_ms === null
         ? undefined

@@ -1,6 +1,12 @@
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import type { Scope } from './find-scope.ts';
-import { type BreakRow, type ChangeRow, judgeBreakRows, type SeriesVerdict } from './judge-break-rows.ts';
+import {
+  type BreakRow,
+  type ChangeRow,
+  judgeBreakRows,
+  type SeriesRow,
+  type SeriesVerdict,
+} from './judge-break-rows.ts';
 import type { EnergyEvent } from './register-rule.ts';
 import {
   type Bounds,
@@ -91,11 +97,13 @@ function endsOf(verdicts: readonly SeriesVerdict[], toMs?: UtcMs) {
 async function judgeAll(context: RollUpContext): Promise<SeriesVerdict[]> {
   const hasRegisterChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
   const changes = hasRegisterChanges ? await readRows<ChangeRow>(context, 'list_register_changes') : [];
+  const series = await readRows<SeriesRow>(context, 'list_judged_series');
+  const seriesById = new Map(series.map((row) => [row.series_id, row]));
   const verdicts: SeriesVerdict[] = [];
   const parts = await countParts(context);
   for (let part = 0n; part < parts; part++) {
     const rows = await readRows<BreakRow>(context, 'list_breaks_to_judge', { part, parts });
-    for (const verdict of judgeBreakRows(rows, changes)) verdicts.push(verdict);
+    for (const verdict of judgeBreakRows(rows, seriesById, changes)) verdicts.push(verdict);
   }
   return verdicts;
 }
