@@ -5,8 +5,8 @@
 --         macros of their names.
 -- Writes  stream_setting, unit_factor, stream_register_change, restated_stream (temporary), energy_stream,
 --         declared_source, interval_energy (without streams that are no longer configured); incoming_series,
---         touched_day, noted_limit_change, changed_limit, day_limit, reading_pair, midnight_anchor (empty,
---         for chapters that read them before they are filled).
+--         chosen_device, touched_day, noted_limit_change, changed_limit, day_limit, reading_pair,
+--         midnight_anchor (empty, for chapters that read them before they are filled).
 -- Why     After this chapter, a data engineer can run every statement of the other chapters by hand.
 
 -- name: create_macros
@@ -105,6 +105,8 @@ CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_aft
 -- name: create_settings
 -- Creates the empty tables of the settings. The table incoming_series is described at find_series in chapter
 -- 20.
+-- chosen_device:
+--   device   a device that is computed although this call has no new readings of it (chapters 36 and 85)
 -- stream_setting:
 --   stream_id
 --   position                  place of the stream in the configuration
@@ -142,6 +144,7 @@ CREATE OR REPLACE TEMP TABLE incoming_series (
   stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT,
   source VARCHAR, series_id INTEGER, widens BOOLEAN
 );
+CREATE OR REPLACE TEMP TABLE chosen_device (device UUID);
 CREATE OR REPLACE TEMP TABLE stream_register_change (
   stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE
 );

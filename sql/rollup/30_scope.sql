@@ -1,9 +1,9 @@
 -- 30 Scope: which time is computed again.
 --
--- Reads   incoming, incoming_series (new readings), restated_stream (streams whose rules have changed),
---         stream_setting, stream_register_change, series, reading, energy_event, series_break, series_day,
---         interval_energy; changed_limit, changed_event, moved_mark (what later chapters found, if the scope
---         grows).
+-- Reads   incoming, incoming_series (new readings), chosen_device (devices without them), restated_stream
+--         (streams whose rules have changed), stream_setting, stream_register_change, series, reading,
+--         energy_event, series_break, series_day, interval_energy; changed_limit, changed_event,
+--         moved_mark (what later chapters found, if the scope grows).
 -- Writes  series_rule (the rules of each series), register_change, touched (the time of each series that has
 --         changed), requested_time (the part of it that is computed now), scope (the whole intervals to
 --         compute again, and the readings for that), local_day, interval_day (the days around the scope).
@@ -13,8 +13,9 @@
 --         count as neighbours. A register that restarts every day is computed by whole local days.
 
 -- name: find_rules
--- Makes one row for each series of the touched devices ($all: of every device), with its configured rules in
--- Wh, W and ms. Limits that are not configured are learnt for each day (chapter 45).
+-- Makes one row for each series of the devices with new readings, with its configured rules in Wh, W and ms.
+-- $is_chosen: of the devices of chosen_device instead. $all: of every device. Limits that are not configured
+-- are learnt for each day (chapter 45).
 -- The usual time between readings is also learnt for power that is integrated over more than an hour, because
 -- it tells whether the time of its energy is known.
 -- series_rule:
@@ -44,7 +45,11 @@ SELECT
   reach(ss.method, ss.sampling, ss.interval_ms, se.step_ms) AS reach_ms
 FROM series se
 JOIN stream_setting ss USING (stream_id)
-WHERE $all OR se.device IN (SELECT device FROM incoming_series);
+WHERE $all OR se.device IN (
+  SELECT device FROM incoming_series WHERE NOT $is_chosen
+  UNION ALL
+  SELECT device FROM chosen_device WHERE $is_chosen
+);
 
 -- name: find_register_changes
 -- Lists the declared changes of registers (such as a replaced meter) for each series.
@@ -226,15 +231,15 @@ WITH found AS (
   FROM edge
 )
 FROM found
-UNION ALL
+UNION ALL BY NAME
 SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
   -- If no reading before is used, the first readings of the series may have been left out. Then they are
   -- judged again too.
-  coalesce(second_before_ms, least(compute_from_ms - reach_ms, begins_ms)),
-  coalesce(outer_before_ms, least(compute_from_ms - reach_ms, begins_ms)),
-  coalesce(outer_after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
+  coalesce(second_before_ms, least(compute_from_ms - reach_ms, begins_ms)) AS first_ms,
+  coalesce(outer_before_ms, least(compute_from_ms - reach_ms, begins_ms)) AS anchor_ms,
+  coalesce(outer_after_ms, greatest(compute_to_ms + reach_ms, ends_ms)) AS last_ms,
   is_new,
-  outer_after_ms IS NOT NULL
+  outer_after_ms IS NOT NULL AS has_later
 FROM searched
 WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_after);
 

@@ -3,7 +3,7 @@
 -- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series, series_rule,
 --         series_quarter, pending_change.
 -- Writes  pending_change (the waiting work of each device), scope, changed_limit (without the waiting
---         devices); incoming_series, touched, changed_limit, incoming, series_rule (in a later call, as if
+--         devices); chosen_device, touched, changed_limit, incoming, series_rule (in a later call, as if
 --         the waiting work had just arrived).
 -- Why     A changed limit touches weeks of readings. If these are many, one transaction would delay landing
 --         and publishing. So these devices wait with everything that is touched of them, and each later call
@@ -59,13 +59,12 @@ FROM incoming inc JOIN series se USING (series_id)
 WHERE se.device IN (SELECT device FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
 GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);
 
--- name: load_pending_devices
--- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits
--- have changed, but at least one. The other columns of incoming_series are empty.
--- incoming_series: columns of incoming_series
-CREATE OR REPLACE TEMP TABLE incoming_series AS
-SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
-  NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS widens
+-- name: choose_pending_devices
+-- Chooses the devices that are computed now: as many as have $readings_max readings on the days whose limits
+-- have changed, but at least one.
+-- chosen_device: device
+CREATE OR REPLACE TEMP TABLE chosen_device AS
+SELECT device
 FROM (
   SELECT device, row_number() OVER (ORDER BY device) AS place, sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
   FROM (SELECT device, sum(readings) AS readings FROM pending_change GROUP BY device)
@@ -73,7 +72,7 @@ FROM (
 WHERE total <= $readings_max::BIGINT OR place = 1;
 
 -- name: load_pending_arrivals
--- Selects the new readings that had arrived of the devices that are computed now (incoming_series).
+-- Selects the new readings that had arrived of the devices that are computed now (chosen_device).
 -- incoming:
 --   series_id
 --   event_time_ms                      the first one in each quarter of an hour and batch
@@ -81,13 +80,13 @@ WHERE total <= $readings_max::BIGINT OR place = 1;
 --   batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
-FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM incoming_series);
+FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM chosen_device);
 
 -- name: load_pending_touched
 -- Selects the touched time of the devices that are computed now, as find_touched does.
 -- touched: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE touched AS
-SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM incoming_series);
+SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM chosen_device);
 
 -- name: add_pending_touched
 -- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then
@@ -100,7 +99,7 @@ SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arri
 -- already.
 INSERT INTO changed_limit (series_id, utc_day, from_ms, to_ms)
 SELECT series_id, utc_day(from_ms), from_ms, to_ms
-FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM incoming_series) AND series_id IN (SELECT series_id FROM series_rule);
+FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM chosen_device) AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach
 -- Uses the longer time that readings of the waiting devices covered before the limits changed, so that these
@@ -111,7 +110,7 @@ WHERE series_rule.series_id = p.series_id;
 
 -- name: delete_pending
 -- Deletes the work that is done. $all: all work.
-DELETE FROM pending_change WHERE $all OR device IN (SELECT device FROM incoming_series);
+DELETE FROM pending_change WHERE $all OR device IN (SELECT device FROM chosen_device);
 
 -- name: count_pending
 -- Counts the waiting rows.

@@ -6,7 +6,7 @@
 --         interval_energy (the measured energy).
 -- Writes  corrected_interval (energy of intervals that was set or estimated), touched_day, day_candidate
 --         (with the corrected energy), day_contradiction; reading, excluded_reading (readings move between
---         them), incoming_series, incoming, series, series_day (what follows from the moved readings).
+--         them), chosen_device, incoming, series, series_day (what follows from the moved readings).
 -- Why     A correction never changes measured data. Excluded readings leave table reading, so no other
 --         chapter sees them. Set or estimated energy is stored next to the measured intervals of the series
 --         from which the day is read, and is computed again whenever these change. So the order of
@@ -189,9 +189,10 @@ WHERE preference = 1 AND EXISTS (
 DELETE FROM day_contradiction USING corrected_day cd
 WHERE cd.is_whole AND day_contradiction.device = cd.device AND day_contradiction.source = cd.source AND day_contradiction.day = cd.day;
 
--- name: add_corrected_device
--- Adds the device of a correction ($correction_id) to incoming_series, so that find_rules finds its series.
-INSERT INTO incoming_series (device) SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
+-- name: choose_corrected_device
+-- Chooses the device of a correction ($correction_id), so that find_rules finds its series.
+-- chosen_device: device
+CREATE OR REPLACE TEMP TABLE chosen_device AS SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
 -- name: find_moved_readings
 -- Finds the readings in the time of a correction ($correction_id) that have to move between reading and

@@ -42,7 +42,7 @@ async function explain(
   const streams = await bindStoredStreams(connection);
   const timezone = streams[0]?.timezone ?? workgroup.timezone;
   const bound: RollUpContext = { connection, timezone, closeAfterMs: 0 };
-  await runStatement(bound, 'find_rules', { all: true });
+  await runStatement(bound, 'find_rules', { all: true, is_chosen: false });
   await createTemporaryTables(bound);
   // A series that is set aside cannot be traced. Its readings and its stored energy are shown.
   await runStatement(bound, 'find_omitted_series');

@@ -41,7 +41,7 @@ export async function computeTouched(
   const { workgroup, restatement, isRetry, indexAll, attempt, hasPending, isPendingOnly, pendingBudget } =
     options;
   const isRestated = restatement !== undefined;
-  await runStatement(context, 'find_rules', { all: isRestated || isRetry });
+  await runStatement(context, 'find_rules', { all: isRestated || isRetry, is_chosen: isPendingOnly });
   await prepareTemporaryTables(context);
   const hasRegisterChanges = workgroup.energyStreams.some(
     ({ registerChanges }) => registerChanges.length > 0,

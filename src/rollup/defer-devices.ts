@@ -49,7 +49,7 @@ async function countReadings(context: RollUpContext): Promise<number> {
  * read.
  */
 export async function loadPending(context: RollUpContext, readingsMax: number): Promise<void> {
-  await runStatement(context, 'load_pending_devices', { readings_max: readingsMax });
+  await runStatement(context, 'choose_pending_devices', { readings_max: readingsMax });
   await runStatement(context, 'load_pending_arrivals');
 }
 

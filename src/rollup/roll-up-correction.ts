@@ -29,20 +29,20 @@ export async function rollUpCorrection(
 ): Promise<DayEffect[]> {
   const { correctionId, streams, closeAfterMs, nowMs } = options;
   const context: RollUpContext = { connection, timezone: streams[0]!.timezone, closeAfterMs };
-  await runStatement(context, 'add_corrected_device', { correction_id: BigInt(correctionId) });
-  await runStatement(context, 'find_rules', { all: false });
+  await runStatement(context, 'choose_corrected_device', { correction_id: BigInt(correctionId) });
+  await runStatement(context, 'find_rules', { all: false, is_chosen: true });
   await createTemporaryTables(context);
   await runStatement(context, 'find_register_changes');
   const hasMoved = await moveReadings(context, correctionId);
   // Again, because the first and the last reading of a series can have changed.
-  if (hasMoved) await runStatement(context, 'find_rules', { all: false });
+  if (hasMoved) await runStatement(context, 'find_rules', { all: false, is_chosen: true });
   await runStatement(context, 'find_touched', { is_restated: false, beside: true });
   const touched = await findStretches(context);
   for (const stretch of touched.stretches)
     await computeStretch(context, stretch, touched, { isRestated: false, indexAll: false });
   if (hasMoved) {
     await runStatement(context, 'update_steps_after_correction');
-    await runStatement(context, 'find_rules', { all: false });
+    await runStatement(context, 'find_rules', { all: false, is_chosen: true });
   }
   await noteDays(context, [options]);
   const effects: DayEffect[] = [];
