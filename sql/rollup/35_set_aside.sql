@@ -83,7 +83,7 @@ DELETE FROM touched WHERE series_id IN (SELECT series_id FROM omitted_series);
 SELECT series_id FROM omitted_series;
 
 -- name: list_touched_series
--- Returns the touched series (table touched of chapter 30).
+-- Returns the touched series (table touched of chapter 25).
 SELECT DISTINCT se.stream_id, se.device::VARCHAR AS device, se.source
 FROM touched tch JOIN series se USING (series_id)
 ORDER BY ALL;

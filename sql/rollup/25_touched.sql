@@ -1,0 +1,112 @@
+-- 25 Touched: the rules of each series, and which time new readings and changed rules have touched.
+--
+-- Reads   incoming, incoming_series (new readings), chosen_device (devices without them), restated_stream
+--         (streams whose rules have changed), stream_setting, stream_register_change, series, reading,
+--         series_day, interval_energy.
+-- Writes  series_rule (the rules of each series), register_change, touched (the time of each series that has
+--         changed).
+-- Why     Everything outside the touched time keeps its energy. The touched time can lie years apart, so it
+--         is divided into stretches, and each stretch is computed by itself.
+
+-- name: find_rules
+-- Makes one row for each series of the devices with new readings, with its configured rules in Wh, W and ms.
+-- $is_chosen: of the devices of chosen_device instead. $all: of every device. Limits that are not configured
+-- are learnt for each day (chapter 45).
+-- The usual time between readings is also learnt for power that is integrated over more than an hour, because
+-- it tells whether the time of its energy is known.
+-- series_rule:
+--   series_id, stream_id, position, device, source, first_ms, last_ms
+--   step_ms, resolution              usual time between two readings, and resolution (Wh), as learnt; null:
+--                                    unknown
+--   method, net, within_day          as configured
+--   modulus_wh, sampling             as configured
+--   label_end, direction             as configured
+--   max_power_w, jitter_wh           as configured; null: not configured
+--   interval_ms, max_gap_ms          as configured; null: not configured
+--   learns                           the series learns a limit, or the usual time between its readings
+--   reach_ms                         the time that one reading covers by itself
+CREATE OR REPLACE TEMP TABLE series_rule AS
+SELECT
+  se.series_id, se.stream_id, ss.position, se.device, se.source, se.first_ms, se.last_ms, se.step_ms, se.resolution,
+  ss.method, ss.net, ss.within_day, ss.modulus_wh, ss.sampling, ss.label_end, ss.direction,
+  ss.max_power_w, ss.jitter_wh, ss.interval_ms, ss.max_gap_ms,
+  CASE
+    WHEN is_register(ss.method) THEN NOT ss.net AND (ss.max_power_w IS NULL OR ss.jitter_wh IS NULL)
+    WHEN ss.method = 'power_curve' AND ss.sampling = 'on_change' THEN false
+    WHEN ss.method = 'power_curve' AND ss.sampling = 'instantaneous'
+      THEN ss.max_gap_ms IS NULL OR ss.max_power_w IS NULL OR ss.max_gap_ms > gap_max_ms()
+    ELSE ss.interval_ms IS NULL OR ss.max_power_w IS NULL
+  END AS learns,
+  -- The time that one reading covers by itself.
+  reach(ss.method, ss.sampling, ss.interval_ms, se.step_ms) AS reach_ms
+FROM series se
+JOIN stream_setting ss USING (stream_id)
+WHERE $all OR se.device IN (
+  SELECT device FROM incoming_series WHERE NOT $is_chosen
+  UNION ALL
+  SELECT device FROM chosen_device WHERE $is_chosen
+);
+
+-- name: find_register_changes
+-- Lists the declared changes of registers (such as a replaced meter) for each series.
+-- register_change:
+--   series_id, at_ms
+--   final_value, initial_value   Wh
+CREATE OR REPLACE TEMP TABLE register_change AS
+SELECT sr.series_id, src.at_ms, src.final_value, src.initial_value
+FROM stream_register_change src
+JOIN series_rule sr ON sr.stream_id = src.stream_id AND sr.device = src.device AND (src.source IS NULL OR sr.source = src.source);
+
+-- name: find_touched
+-- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series
+-- whose rules have changed, including the intervals of the old rules. A lifetime register is also touched by
+-- the power and the daily register of the same source, because they tell how it grew during a silence.
+-- $is_restated: rules have changed. $beside: there is more than one stream.
+-- touched:
+--   series_id
+--   from_ms, to_ms   event times of the first and the last change
+--   is_new           there are new readings
+CREATE OR REPLACE TEMP TABLE touched AS
+WITH changed_time AS (
+  -- New readings.
+  SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms, true AS is_new
+  FROM incoming
+  GROUP BY series_id, utc_day(event_time_ms)
+  UNION ALL BY NAME
+  -- Series whose rules have changed.
+  SELECT s.series_id, least(s.first_ms, i.low_ms) AS from_ms, greatest(s.last_ms, i.high_ms) AS to_ms,
+    NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = s.series_id) AS is_new
+  FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS s
+  LEFT JOIN (
+    SELECT series_id, min(interval_start_ms) AS low_ms, max(interval_start_ms) AS high_ms
+    FROM interval_energy WHERE $is_restated
+    GROUP BY series_id
+  ) AS i USING (series_id)
+)
+FROM changed_time
+UNION ALL BY NAME
+-- Lifetime registers beside these series.
+SELECT DISTINCT own.series_id, c.from_ms, c.to_ms, false AS is_new
+FROM changed_time c
+JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN ('daily_energy', 'power_curve')
+JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
+
+-- name: list_touched_time
+-- Returns the touched time by UTC day, in order.
+-- Columns:
+--   low_ms, high_ms     the first and the last change
+--   first_ms, last_ms   first and last reading of the touched series
+--   by_day              one of them restarts every day
+--   several             a source has more than one series
+SELECT min(tch.from_ms) AS low_ms, max(tch.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
+  bool_or(sr.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
+FROM touched tch JOIN series_rule sr USING (series_id)
+GROUP BY utc_day(tch.from_ms) ORDER BY low_ms;
+
+-- name: is_silent
+-- Returns true if no touched series has a reading between two times ($low_ms, $high_ms).
+SELECT NOT EXISTS (
+  SELECT 1 FROM reading
+  WHERE event_time_ms > $low_ms::BIGINT AND event_time_ms < $high_ms::BIGINT AND series_id IN (SELECT series_id FROM touched)
+) AS silent;
