@@ -5,7 +5,7 @@ import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { configSchema } from '../src/config/config.ts';
 import { parsePeriod } from '../src/exports/export-period.ts';
 import { writeExportFile } from '../src/exports/write-export-file.ts';
-import { type Generation, openLakeReader } from '../src/report/lake-reader.ts';
+import { type Generation, openLakeReader } from '../src/report/lake/lake-reader.ts';
 import type { Ratio } from './decode.ts';
 import { fillLake, THREADS, timed, WORKGROUP } from './report.ts';
 import { median } from './statistics.ts';

@@ -12,7 +12,7 @@ import { silentLogger } from '../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../src/lib/time.ts';
 import { readHead } from '../src/publish/lake-commit.ts';
 import { filePath, lakePaths } from '../src/publish/lake-layout.ts';
-import { openLakeReader } from '../src/report/lake-reader.ts';
+import { openLakeReader } from '../src/report/lake/lake-reader.ts';
 import { registerReportRoutes } from '../src/report/report-routes.ts';
 import { fillDays } from '../test/support/fill-days.ts';
 import { median } from './statistics.ts';

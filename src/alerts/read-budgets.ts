@@ -1,6 +1,6 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import { addDays, localDateOf, type UtcMs } from '../lib/time.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { siteVariance } from '../report/site-report.ts';
 import type { AlertFacts } from './alert-facts.ts';
 

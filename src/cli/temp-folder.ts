@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Service } from './../service/service.ts';
+import type { Service } from '../service/service.ts';
 
 /** Runs `work` in a temporary folder that is removed afterwards, even if the process is killed. */
 export async function inTempFolder<Result>(

@@ -7,7 +7,7 @@ import { errorCode, errorMessage, isRetryable, TransientError } from '../lib/err
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { contentTypeOf, deliver } from './deliver.ts';
 import type { EmailDeps } from './deliver-email.ts';
 import { type ExportLedger, type ExportRun, runName } from './export-ledger.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { LocalDate } from '../lib/time.ts';
-import { type ColumnName, columnType } from '../report/row-columns.ts';
-import type { RowSelect } from '../report/row-select.ts';
+import { type ColumnName, columnType } from '../report/rows/row-columns.ts';
+import type { RowSelect } from '../report/rows/row-select.ts';
 import { queryText } from '../warehouse/query.ts';
 
 /** The fingerprint of the rows of a day. Only energy counts: a new status is not a change. */

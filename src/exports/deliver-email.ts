@@ -4,7 +4,7 @@ import type { MailSettings } from '../config/mail-settings.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { sendMail } from '../mail/send-mail.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import type { ExportQuery } from './exported-report.ts';
 import { readMorningFacts } from './morning-facts.ts';
 import { writeMorningMail } from './morning-mail.ts';

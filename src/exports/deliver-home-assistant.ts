@@ -4,7 +4,7 @@ import { energyStatisticId } from '../home-assistant/energy-statistic-id.ts';
 import { type DailySeries, sendDailySums } from '../home-assistant/send-daily-sums.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { addDays, type Clock, dayStart, localDateOf } from '../lib/time.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
 import type { ExportQuery } from './exported-report.ts';

@@ -2,8 +2,8 @@ import { siteScope, workgroupScope } from '../balance/balance-scope.ts';
 import type { BalanceResolution } from '../balance/balance-sql.ts';
 import { type BalanceQuestion, balanceStatement } from '../report/balance-question.ts';
 import { balanceFlows, balanceQuality, balanceRates, balanceSums } from '../report/balance-rows.ts';
-import type { ColumnName } from '../report/row-columns.ts';
-import { noRows, type RowSelect, type RowShape } from '../report/row-select.ts';
+import type { ColumnName } from '../report/rows/row-columns.ts';
+import { noRows, type RowSelect, type RowShape } from '../report/rows/row-select.ts';
 import type { DayRange } from '../report/site-report.ts';
 import type { ExportQuery, OpenReport } from './exported-report.ts';
 

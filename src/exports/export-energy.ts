@@ -1,12 +1,12 @@
 import { dailyEnergy, dailyEnergyDetails } from '../report/daily-energy.ts';
 import { type DayQuery, type DayReport, dayReportJson } from '../report/day-report.ts';
+import { intervalEnergy } from '../report/interval-energy.ts';
 import {
   dailyEnergyRows,
   deviceDailyEnergyRows,
   intervalEnergyRows,
   type SelectEnergyRows,
-} from '../report/energy-rows.ts';
-import { intervalEnergy } from '../report/interval-energy.ts';
+} from '../report/rows/energy-rows.ts';
 import type { DayRange } from '../report/site-report.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import type { ExportQuery, OpenReport } from './exported-report.ts';

@@ -1,4 +1,4 @@
-import type { Generation } from '../report/lake-reader.ts';
+import type { Generation } from '../report/lake/lake-reader.ts';
 import type { ExportQuery } from './exported-report.ts';
 
 /** The facts about a file. */

@@ -1,6 +1,6 @@
 import type { SiteConfig } from '../config/meters.ts';
 import { addDays } from '../lib/time.ts';
-import { listedRows, type ReportRow, type RowShape } from '../report/row-select.ts';
+import { listedRows, type ReportRow, type RowShape } from '../report/rows/row-select.ts';
 import { type DayRange, type SiteReport, siteReconciliation, siteVariance } from '../report/site-report.ts';
 import {
   reconciliationShape,

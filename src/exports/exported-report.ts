@@ -1,7 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
-import type { Generation, LakeReader } from '../report/lake-reader.ts';
-import type { RowSelect } from '../report/row-select.ts';
+import type { Generation, LakeReader } from '../report/lake/lake-reader.ts';
+import type { RowSelect } from '../report/rows/row-select.ts';
 import type { DayRange } from '../report/site-report.ts';
 import type { ExportPeriod } from './export-period.ts';
 

@@ -1,5 +1,5 @@
 import { addDays, formatInstant, type LocalDate, type UtcMs } from '../lib/time.ts';
-import type { Generation, LakeReader } from '../report/lake-reader.ts';
+import type { Generation, LakeReader } from '../report/lake/lake-reader.ts';
 import type { OpenExport } from './attempt-run.ts';
 import { type DayFingerprint, readFingerprints } from './day-fingerprints.ts';
 import type { ChangedDay, ExportRun } from './export-ledger.ts';

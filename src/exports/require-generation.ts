@@ -1,5 +1,5 @@
 import { TransientError } from '../lib/errors.ts';
-import type { Generation, LakeReader } from '../report/lake-reader.ts';
+import type { Generation, LakeReader } from '../report/lake/lake-reader.ts';
 
 /** The newest generation. @throws TransientError NothingPublished */
 export async function requireGeneration(lake: LakeReader, workgroupId: string): Promise<Generation> {

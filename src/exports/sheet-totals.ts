@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type ColumnName, columnType } from '../report/row-columns.ts';
-import type { RowShape } from '../report/row-select.ts';
+import { type ColumnName, columnType } from '../report/rows/row-columns.ts';
+import type { RowShape } from '../report/rows/row-select.ts';
 import { queryText } from '../warehouse/query.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ListedCorrection } from '../correction/list-corrections.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
-import { formatShape } from '../report/row-format.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
+import { formatShape } from '../report/rows/row-format.ts';
 import { type ListRows, sendList } from './send-list.ts';
 
 /**

@@ -9,9 +9,9 @@ import { rejectOtherMethods } from '../http/http-server.ts';
 import { countParameter } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { addressSchema } from '../report/day-request.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { errorSchema } from '../report/report-schemas.ts';
-import { formatShape } from '../report/row-format.ts';
+import { formatShape } from '../report/rows/row-format.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { backfillAnswer, backfillRows, gapRows, gapsAnswer, planAnswer } from './backfill-answers.ts';
 import {

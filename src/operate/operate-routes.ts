@@ -5,7 +5,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { openLedger } from '../exports/open-ledger.ts';
 import type { Clock } from '../lib/time.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import { registerAlertRoutes } from './alert-routes.ts';
 import { createAskOwner } from './ask-owner.ts';

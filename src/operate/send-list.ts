@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { etagOf } from '../http/etag.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
-import type { ColumnName } from '../report/row-columns.ts';
-import { listedRows, type ReportRow } from '../report/row-select.ts';
-import { jsonParts, sendParts } from '../report/send-parts.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
+import type { ColumnName } from '../report/rows/row-columns.ts';
+import { listedRows, type ReportRow } from '../report/rows/row-select.ts';
+import { jsonParts, sendParts } from '../report/rows/send-parts.ts';
 
 export interface ListRows {
   /** The name of a downloaded file, without its ending. */

@@ -23,8 +23,8 @@ import { peakColumns, roleSpanColumns } from '../roles/role-rows.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { boundsParameters, filesOfIntervals } from './day-report.ts';
-import { fromParquet } from './from-parquet.ts';
-import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
+import { fromParquet } from './lake/from-parquet.ts';
+import type { Generation, LakeReader, QueryFiles } from './lake/lake-reader.ts';
 
 /** The balance of a scope in one generation. */
 export interface BalanceQuestion {

@@ -31,13 +31,13 @@ import {
   zoneParameter,
 } from './day-request.ts';
 import { alternativesText, findUnknownDevice, visibleNamed } from './known-devices.ts';
-import type { LakeReader } from './lake-reader.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
+import { afterShape } from './lake/wait-for-offset.ts';
 import type { Guard } from './report-guard.ts';
 import { errorSchema, taggedAnswers } from './report-schemas.ts';
-import { formatShape } from './row-format.ts';
-import { sendParts } from './send-parts.ts';
+import { formatShape } from './rows/row-format.ts';
+import { sendParts } from './rows/send-parts.ts';
 import { findSite, siteAddressSchema } from './site-routes.ts';
-import { afterShape } from './wait-for-offset.ts';
 
 interface BalanceRouteDeps {
   lake: LakeReader;

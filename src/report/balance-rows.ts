@@ -1,6 +1,6 @@
 import type { BalanceResolution } from '../balance/balance-sql.ts';
-import type { ColumnName } from './row-columns.ts';
-import { listedRows, type ReportRow, type ReportRows } from './row-select.ts';
+import type { ColumnName } from './rows/row-columns.ts';
+import { listedRows, type ReportRow, type ReportRows } from './rows/row-select.ts';
 
 /** The flows of a balance. */
 export const balanceFlows = [

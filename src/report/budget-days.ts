@@ -3,7 +3,7 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
 import { invalid, quote } from './day-request.ts';
 import { knownText } from './known-names.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { DayChange } from './day-changes.ts';
-import { listedRows, type ReportRows } from './row-select.ts';
+import { listedRows, type ReportRows } from './rows/row-select.ts';
 
 /** Changes of reported days as rows. */
 export function changeRows(

@@ -17,12 +17,12 @@ import {
   totalChanges,
 } from './day-changes.ts';
 import { addressSchema, devicesSchema, requireKnownDevices, visibleDevices } from './day-request.ts';
-import type { LakeReader } from './lake-reader.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
+import { afterShape } from './lake/wait-for-offset.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
-import { formatShape } from './row-format.ts';
-import { jsonParts, sendParts } from './send-parts.ts';
-import { afterShape } from './wait-for-offset.ts';
+import { formatShape } from './rows/row-format.ts';
+import { jsonParts, sendParts } from './rows/send-parts.ts';
 
 const url = '/api/v1/orgs/:workgroupId/daily-energy/changes';
 const positionSchema = z.tuple([z.string(), z.string(), z.string()]);

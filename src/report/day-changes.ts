@@ -5,7 +5,7 @@ import { wholeWh } from '../contract/whole-wh.ts';
 import { addDays, dayStart, isLocalDate, localDateOf, parseInstant, type UtcMs } from '../lib/time.ts';
 import { dayStatuses } from '../rollup/day-statuses.ts';
 import { query } from '../warehouse/query.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
 /** The causes of a new version of a day. */
 const changeCauses = [

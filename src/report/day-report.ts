@@ -7,8 +7,8 @@ import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
-import { fromParquet } from './from-parquet.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import { fromParquet } from './lake/from-parquet.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
 /** The requested energy, limited to the devices that the caller can see. */
 export interface DayQuery {

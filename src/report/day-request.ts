@@ -18,9 +18,9 @@ import {
 import { hasSplits } from '../roles/resolve-roles.ts';
 import type { DayQuery, ShownDays } from './day-report.ts';
 import { alternativesText, findUnknownDevice, visibleNamed } from './known-devices.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
-import { formatShape } from './row-format.ts';
-import { afterShape } from './wait-for-offset.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
+import { afterShape } from './lake/wait-for-offset.ts';
+import { formatShape } from './rows/row-format.ts';
 
 const DEVICES_MAX = 10_000;
 /** Five years, a leap day or two included. */

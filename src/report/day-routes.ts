@@ -25,12 +25,12 @@ import {
   topShape,
   zoneShape,
 } from './day-request.ts';
-import type { SelectEnergyRows } from './energy-rows.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
-import { formatOf } from './row-format.ts';
-import { sendParts } from './send-parts.ts';
+import type { SelectEnergyRows } from './rows/energy-rows.ts';
+import { formatOf } from './rows/row-format.ts';
+import { sendParts } from './rows/send-parts.ts';
 
 export interface DayRoute {
   /** Below `/api/v1/orgs/{workgroupId}/`. */

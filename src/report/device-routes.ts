@@ -6,13 +6,13 @@ import type { Logger } from '../lib/logger.ts';
 import { formatInstantOrNull } from '../lib/time.ts';
 import { addressSchema, devicesSchema, requireKnownDevices, visibleDevices } from './day-request.ts';
 import { type DeviceState, deviceStates, readDeviceStates } from './device-states.ts';
-import type { LakeReader } from './lake-reader.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
+import { afterShape } from './lake/wait-for-offset.ts';
 import type { Guard } from './report-guard.ts';
 import { deviceStatusSchema, taggedAnswers } from './report-schemas.ts';
-import { formatShape } from './row-format.ts';
-import { listedRows, type ReportRows } from './row-select.ts';
-import { jsonParts, sendParts } from './send-parts.ts';
-import { afterShape } from './wait-for-offset.ts';
+import { formatShape } from './rows/row-format.ts';
+import { listedRows, type ReportRows } from './rows/row-select.ts';
+import { jsonParts, sendParts } from './rows/send-parts.ts';
 
 const url = '/api/v1/orgs/:workgroupId/device-status';
 

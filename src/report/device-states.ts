@@ -1,7 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
 export const deviceStates = ['online', 'offline', 'unknown'] as const;
 

@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { query } from '../warehouse/query.ts';
 import { readDeviceStates } from './device-states.ts';
 import { meantText } from './known-names.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import { readSources } from './read-sources.ts';
 
 /** The published devices of a generation, which never change. */

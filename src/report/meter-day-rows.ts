@@ -1,7 +1,7 @@
 import type { MeterConfig } from '../config/meters.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { DaysSource } from './meter-days.ts';
-import { noRows, type RowSelect, type RowShape, withNames } from './row-select.ts';
+import { noRows, type RowSelect, type RowShape, withNames } from './rows/row-select.ts';
 
 const meterShape: RowShape = {
   columns: [

@@ -8,8 +8,8 @@ import { ruleConstants } from '../rollup/rule-constants.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { assemble, filesOfIntervals, readPeriodMembers } from './day-report.ts';
-import { fromParquet } from './from-parquet.ts';
-import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
+import { fromParquet } from './lake/from-parquet.ts';
+import type { Generation, LakeReader, QueryFiles } from './lake/lake-reader.ts';
 
 /** A member with energy by days: a meter with uploaded readings, a device, or a source of a device. */
 export interface Member {

@@ -3,8 +3,8 @@ import type { Authorization } from '../access/authorize.ts';
 import type { MeterConfig } from '../config/meters.ts';
 import { checkRange, DAYS_MAX, daySchema, invalid, quote, zoneParameter } from './day-request.ts';
 import { knownText, meantText } from './known-names.ts';
-import { formatShape } from './row-format.ts';
-import { afterShape } from './wait-for-offset.ts';
+import { afterShape } from './lake/wait-for-offset.ts';
+import { formatShape } from './rows/row-format.ts';
 
 /** The parameters of a required range of days. */
 export const rangeShape = {

@@ -9,7 +9,7 @@ import { daysBetween } from '../lib/time.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
 import { addressSchema } from './day-request.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import {
   budgetDataSchema,
   budgetDetailsSchema,
@@ -28,7 +28,7 @@ import {
 } from './meter-request.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
-import { sendParts } from './send-parts.ts';
+import { sendParts } from './rows/send-parts.ts';
 
 interface MeterRouteDeps {
   lake: LakeReader;

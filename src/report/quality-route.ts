@@ -24,11 +24,11 @@ import {
   dayQuerySchema,
   requireKnownDevices,
 } from './day-request.ts';
-import { deviceDailyEnergyRows } from './energy-rows.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
-import { sendParts } from './send-parts.ts';
+import { deviceDailyEnergyRows } from './rows/energy-rows.ts';
+import { sendParts } from './rows/send-parts.ts';
 
 const url = '/api/v1/orgs/:workgroupId/quality';
 /** A leap year. */

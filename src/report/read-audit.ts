@@ -1,7 +1,7 @@
 import { limits } from '../contract/wire-limits.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
 /** An entry of the audit log, as it was published. */
 interface PublishedAuditEntry {

@@ -1,5 +1,5 @@
 import { query } from '../warehouse/query.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
 /** The published sources of devices. @returns by device, sorted */
 export async function readSources(

@@ -5,8 +5,8 @@ import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { authenticationOf } from '../http/http-server.ts';
-import type { LakeReader } from './lake-reader.ts';
-import { requireCaller, waitForOffset } from './wait-for-offset.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
+import { requireCaller, waitForOffset } from './lake/wait-for-offset.ts';
 
 /** Checks the permissions of a request before its parameters, so an unauthorized caller gets no details. */
 export type Guard = (

@@ -10,19 +10,19 @@ import { dailyEnergy, dailyEnergyDetails, periodEnergy } from './daily-energy.ts
 import { DAYS_MAX, PROFILE_DAYS_MAX } from './day-request.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
 import { registerDeviceStatusRoute } from './device-routes.ts';
+import { type AskForExplanation, registerExplainRoute } from './explain-route.ts';
+import { intervalEnergy } from './interval-energy.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
+import { registerMeterRoutes } from './meter-routes.ts';
+import { registerQualityRoute } from './quality-route.ts';
+import { createGuard } from './report-guard.ts';
+import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './report-schemas.ts';
 import {
   dailyEnergyRows,
   deviceDailyEnergyRows,
   intervalEnergyRows,
   periodEnergyRows,
-} from './energy-rows.ts';
-import { type AskForExplanation, registerExplainRoute } from './explain-route.ts';
-import { intervalEnergy } from './interval-energy.ts';
-import type { LakeReader } from './lake-reader.ts';
-import { registerMeterRoutes } from './meter-routes.ts';
-import { registerQualityRoute } from './quality-route.ts';
-import { createGuard } from './report-guard.ts';
-import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './report-schemas.ts';
+} from './rows/energy-rows.ts';
 import { registerSiteRoutes } from './site-routes.ts';
 import { registerWorkgroupRoute } from './workgroup-route.ts';
 

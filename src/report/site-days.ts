@@ -2,7 +2,7 @@ import type { SiteConfig } from '../config/meters.ts';
 import type { LocalDate } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
-import type { LakeReader } from './lake-reader.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 
 /** A meter, a device or a source of a site. */

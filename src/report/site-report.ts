@@ -4,7 +4,7 @@ import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import { type Member, memberDays, memberOf } from './meter-days.ts';
 import { type Reconciliation, reconcile } from './reconciliation.ts';
 import { metersOf, readDayValues, type SiteMember, siteDevicesOf } from './site-days.ts';

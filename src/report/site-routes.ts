@@ -10,18 +10,18 @@ import type { Logger } from '../lib/logger.ts';
 import { addDays, type Clock, daysBetween, localDateOf } from '../lib/time.ts';
 import { addressSchema, checkRange, DAYS_MAX, invalid, quote, zoneParameter } from './day-request.ts';
 import { knownText } from './known-names.ts';
-import type { LakeReader } from './lake-reader.ts';
+import type { LakeReader } from './lake/lake-reader.ts';
+import { afterShape } from './lake/wait-for-offset.ts';
 import { rangeShape, scenarioParameter, visibleMeters } from './meter-request.ts';
 import { reconciliationSchema } from './reconciliation.ts';
 import type { Guard } from './report-guard.ts';
 import { errorSchema, taggedAnswers } from './report-schemas.ts';
-import { formatShape } from './row-format.ts';
-import { listedRows } from './row-select.ts';
-import { jsonParts, sendParts } from './send-parts.ts';
+import { formatShape } from './rows/row-format.ts';
+import { listedRows } from './rows/row-select.ts';
+import { jsonParts, sendParts } from './rows/send-parts.ts';
 import { type SiteQuestion, siteReconciliation, siteVariance } from './site-report.ts';
 import { reconciliationShape, rowsOfReconciliation, rowsOfVariance, varianceShape } from './site-rows.ts';
 import { varianceSchema } from './variance.ts';
-import { afterShape } from './wait-for-offset.ts';
 
 interface SiteRouteDeps {
   lake: LakeReader;

@@ -1,5 +1,5 @@
 import type { Reconciliation } from './reconciliation.ts';
-import type { ReportRow, RowShape } from './row-select.ts';
+import type { ReportRow, RowShape } from './rows/row-select.ts';
 import { type DayRange, daysOfRange } from './site-report.ts';
 import type { Variance } from './variance.ts';
 

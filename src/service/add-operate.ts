@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { registerOperateRoutes } from '../operate/operate-routes.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import type { OpenControl } from './open-control.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';

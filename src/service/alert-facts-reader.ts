@@ -15,7 +15,7 @@ import { withTimeout } from '../lib/with-timeout.ts';
 import { withLag } from '../operate/with-lag.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { askProcesses } from '../worker-rpc/process-rpc.ts';
 import { stageFacts } from './stage-facts.ts';
 

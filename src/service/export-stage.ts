@@ -5,7 +5,7 @@ import type { Exports } from '../exports/create-exports.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { StatusBook } from '../pipeline/workgroup-status.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import type { BucketLake } from './open-bucket-lake.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { keepFilesPrivate } from '../lib/private-files.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
-import { type LakeReader, openLakeReader } from '../report/lake-reader.ts';
+import { type LakeReader, openLakeReader } from '../report/lake/lake-reader.ts';
 import { openBucketLake } from './open-bucket-lake.ts';
 import { requireDataDir } from './require-data-dir.ts';
 import type { Service } from './service.ts';

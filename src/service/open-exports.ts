@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
 import { MINUTE_MS } from '../lib/time.ts';
-import type { LakeReader } from '../report/lake-reader.ts';
+import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { holdExport } from './hold-roles.ts';
 import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import type { Service } from './service.ts';
@@ -31,7 +31,7 @@ export async function openExports(
 ): Promise<{ readonly exports: Exports; readonly lake: LakeReader; close: () => Promise<void> }> {
   const { lakeFolder } = await import('../pipeline/assignment.ts');
   const { hasPublished } = await import('../pipeline/has-published.ts');
-  const { openLakeReader } = await import('../report/lake-reader.ts');
+  const { openLakeReader } = await import('../report/lake/lake-reader.ts');
   const { createExports } = await import('../exports/create-exports.ts');
   const { openLedger } = await import('../exports/open-ledger.ts');
   const { dataDir } = config;

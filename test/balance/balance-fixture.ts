@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
-import { openQueryPool } from '../../src/report/query-pool.ts';
+import { openQueryPool } from '../../src/report/lake/query-pool.ts';
 
 /** A database in memory, as the report has one. */
 export async function openConnection(): Promise<DuckDBConnection> {

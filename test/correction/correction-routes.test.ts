@@ -17,7 +17,7 @@ import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { answerCorrections } from '../../src/operate/answer-corrections.ts';
-import { openLakeReader } from '../../src/report/lake-reader.ts';
+import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';

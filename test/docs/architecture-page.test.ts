@@ -100,7 +100,7 @@ const callsOfGivenParts: Readonly<Record<string, ReadonlyArray<readonly [caller:
   'src/client/interpret.ts': [['live-reader.ts', 'reader.interpret(']],
   'src/rollup/roll-up.ts': [['operations.ts', 'rollUp(']],
   'src/report/report-guard.ts': [['day-routes.ts', 'guard(request)']],
-  'src/report/lake-reader.ts': [['day-routes.ts', 'lake.newestGeneration(']],
+  'src/report/lake/lake-reader.ts': [['day-routes.ts', 'lake.newestGeneration(']],
 };
 
 /** A file without its imports and comments, which also name what other files do. */

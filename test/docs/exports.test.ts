@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { exportFormats, exportRanges, exportReports } from '../../src/config/export-settings.ts';
-import { columnTypes } from '../../src/report/row-columns.ts';
+import { columnTypes } from '../../src/report/rows/row-columns.ts';
 import { openExportFixture } from '../exports/exports-fixture.ts';
 import { startWebhookServer } from '../exports/webhook-server.ts';
 import { storeDays } from '../publish/publish-fixture.ts';

@@ -85,7 +85,7 @@ describe('the page about growing', () => {
     expect(inputs.get('collectSeconds')).toBe(3_600);
     expect(constants.get('collect-replica.ts CONTENT_MS')).toEqual([inputs.get('contentSeconds')! * 1_000]);
     expect(constants.get('collect-replica.ts KEYS_MS')).toEqual([inputs.get('keySeconds')! * 1_000]);
-    expect(source('src/report/stored-lake.ts')).toContain(
+    expect(source('src/report/lake/stored-lake.ts')).toContain(
       `lookEveryMs = ${inputs.get('lookSeconds')} * SECOND_MS`,
     );
     const { openWorkgroupsMax, warehouseMemoryMegabytes, publishEvery } = defaults.pipeline;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lakeFailureReasons } from '../../src/report/lake-reader.ts';
+import { lakeFailureReasons } from '../../src/report/lake/lake-reader.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
 const page = readFileSync(join(repositoryRoot, 'docs', 'troubleshooting.md'), 'utf8');

@@ -5,7 +5,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { createExports } from '../../src/exports/create-exports.ts';
 import { openStoredLedger } from '../../src/exports/stored-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { openLakeReader } from '../../src/report/lake-reader.ts';
+import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 

@@ -7,7 +7,7 @@ import { createExports, type Exports } from '../../src/exports/create-exports.ts
 import type { ExportLedger } from '../../src/exports/export-ledger.ts';
 import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
+import { type LakeReader, openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { holdExport } from '../../src/service/hold-roles.ts';
 import { type Fixture, openFixture, WORKGROUP } from '../publish/publish-fixture.ts';
 import { atEnd } from '../support/shared.ts';

@@ -10,7 +10,7 @@ import { parsePeriod } from '../../src/exports/export-period.ts';
 import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { markOutdated } from '../../src/exports/mark-outdated.ts';
 import { writeExportFile } from '../../src/exports/write-export-file.ts';
-import { openLakeReader } from '../../src/report/lake-reader.ts';
+import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { budget, budgets, intervals, openMeters, readings } from '../report/meter-support.ts';
 import { deviceId } from '../support/messages.ts';

@@ -10,7 +10,7 @@ import { listSequences, readHead } from '../../src/publish/lake-commit.ts';
 import { planCommit } from '../../src/publish/lake-guard.ts';
 import { fileKey, filePath, newNonce } from '../../src/publish/lake-layout.ts';
 import { retainLake } from '../../src/publish/retain-lake.ts';
-import { openLakeReader } from '../../src/report/lake-reader.ts';
+import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { copyRows } from '../../src/report/copy-rows.ts';
-import { listedRows } from '../../src/report/row-select.ts';
+import { copyRows } from '../../src/report/rows/copy-rows.ts';
+import { listedRows } from '../../src/report/rows/row-select.ts';
 import { csvText } from '../../src/web/words/csv-text.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

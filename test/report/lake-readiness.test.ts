@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Generation } from '../../src/report/lake-reader.ts';
-import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
+import type { Generation } from '../../src/report/lake/lake-reader.ts';
+import { createLakeReadiness } from '../../src/report/lake/lake-readiness.ts';
 import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 

@@ -8,7 +8,7 @@ import { compressAnswers } from '../../src/http/compress-answers.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
-import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
+import { type LakeReader, openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { registerOpenApi } from '../../src/report/openapi.ts';
 import { registerPage } from '../../src/report/page-routes.ts';
 import { registerReportRoutes } from '../../src/report/report-routes.ts';

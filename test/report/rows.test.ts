@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { sqlString } from '../../src/lib/sql-text.ts';
-import { preferredFormat } from '../../src/report/row-format.ts';
+import { preferredFormat } from '../../src/report/rows/row-format.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { sampled } from '../support/rounds.ts';

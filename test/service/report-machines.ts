@@ -6,7 +6,7 @@ import type { ConfigInput } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { SECOND_MS, systemClock } from '../../src/lib/time.ts';
 import { openRedisConnection } from '../../src/redis/redis-connection.ts';
-import { openLakeReader } from '../../src/report/lake-reader.ts';
+import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { openCommitNews } from '../../src/service/commit-news.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';

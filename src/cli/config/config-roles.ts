@@ -66,7 +66,7 @@ async function publishedSources(config: Config): Promise<Map<string, SourceKey[]
   const sources = new Map<string, SourceKey[]>();
   const lakeDir = lakeFolder(config);
   if (!existsSync(lakeDir)) return sources;
-  const { openLakeReader } = await import('../../report/lake-reader.ts');
+  const { openLakeReader } = await import('../../report/lake/lake-reader.ts');
   const { queryText } = await import('../../warehouse/query.ts');
   const lake = await openLakeReader({ lakeDir });
   try {

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../lib/time.ts';
-import { openQueryPool } from '../../report/query-pool.ts';
+import { openQueryPool } from '../../report/lake/query-pool.ts';
 import type { BalanceCase } from './balance-case.ts';
 import { type BalanceResult, runBalanceCase } from './run-balance-case.ts';
 

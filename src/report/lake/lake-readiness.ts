@@ -1,8 +1,8 @@
-import type { HealthAsker, HealthState } from '../http/health-routes.ts';
-import { errorMessage } from '../lib/errors.ts';
-import { runAtATime } from '../lib/run-at-a-time.ts';
-import { SECOND_MS, type UtcMs } from '../lib/time.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
+import type { HealthAsker, HealthState } from '../../http/health-routes.ts';
+import { errorMessage } from '../../lib/errors.ts';
+import { runAtATime } from '../../lib/run-at-a-time.ts';
+import { SECOND_MS, type UtcMs } from '../../lib/time.ts';
+import { withTimeout } from '../../lib/with-timeout.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 const LISTED_MAX = 20;

@@ -1,4 +1,4 @@
-import { destinationKinds } from '../config/export-settings.ts';
+import { destinationKinds } from '../../config/export-settings.ts';
 import { type ColumnType, columnKinds } from './column-kinds.ts';
 
 const { text, day, share, instant, number } = columnKinds;

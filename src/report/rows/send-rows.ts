@@ -3,8 +3,8 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { FastifyReply } from 'fastify';
+import type { LakeReader } from '../lake/lake-reader.ts';
 import { copyRows, type RowFormat } from './copy-rows.ts';
-import type { LakeReader } from './lake-reader.ts';
 import { contentTypes } from './row-format.ts';
 import type { ReportRows } from './row-select.ts';
 

@@ -1,11 +1,11 @@
-import type { WorkgroupConfig } from '../config/config.ts';
-import type { LakeFile } from '../publish/commit-schema.ts';
-import { loadSql } from '../warehouse/load-sql.ts';
-import type { SqlParameters } from '../warehouse/query.ts';
-import { dailyEnergy, type EnergyPeriod, periodEnergy } from './daily-energy.ts';
-import { chooseDays, type DayQuery, type DayReport, shownDays } from './day-report.ts';
-import { intervalEnergy } from './interval-energy.ts';
-import type { Generation } from './lake-reader.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
+import type { LakeFile } from '../../publish/commit-schema.ts';
+import { loadSql } from '../../warehouse/load-sql.ts';
+import type { SqlParameters } from '../../warehouse/query.ts';
+import { dailyEnergy, type EnergyPeriod, periodEnergy } from '../daily-energy.ts';
+import { chooseDays, type DayQuery, type DayReport, shownDays } from '../day-report.ts';
+import { intervalEnergy } from '../interval-energy.ts';
+import type { Generation } from '../lake/lake-reader.ts';
 import { noRows, type RowSelect, type RowShape, withNames } from './row-select.ts';
 
 /** Energy as rows. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { etagOf, matchesEtag } from '../http/etag.ts';
-import type { ReportText } from './day-report.ts';
-import type { LakeReader } from './lake-reader.ts';
+import { etagOf, matchesEtag } from '../../http/etag.ts';
+import type { ReportText } from '../day-report.ts';
+import type { LakeReader } from '../lake/lake-reader.ts';
 import { contentTypes, formatOf } from './row-format.ts';
 import { type RowAnswer, sendRows } from './send-rows.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { bestAccepted } from '../http/accept-header.ts';
+import { bestAccepted } from '../../http/accept-header.ts';
 import { type RowFormat, rowFormats } from './copy-rows.ts';
 
 type AnswerFormat = 'json' | RowFormat;

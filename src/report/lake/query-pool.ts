@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { unavailable } from '../contract/stream-errors.ts';
-import { createFairSlots } from '../lib/fair-slots.ts';
-import { sqlString } from '../lib/sql-text.ts';
-import { SECOND_MS } from '../lib/time.ts';
+import { unavailable } from '../../contract/stream-errors.ts';
+import { createFairSlots } from '../../lib/fair-slots.ts';
+import { sqlString } from '../../lib/sql-text.ts';
+import { SECOND_MS } from '../../lib/time.ts';
 
 interface QueryPoolOptions {
   /** Folders in which queries can read files. They have no access to the rest of the disk. */

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
-import { errorCode, isMissing } from '../lib/errors.ts';
-import { isThere } from '../lib/is-there.ts';
-import { MINUTE_MS } from '../lib/time.ts';
-import type { StoredCommit } from '../publish/commit-schema.ts';
-import { listSequences, readCommit } from '../publish/lake-commit.ts';
-import { commitPath, type LakePaths, parseSequence } from '../publish/lake-layout.ts';
+import { errorCode, isMissing } from '../../lib/errors.ts';
+import { isThere } from '../../lib/is-there.ts';
+import { MINUTE_MS } from '../../lib/time.ts';
+import type { StoredCommit } from '../../publish/commit-schema.ts';
+import { listSequences, readCommit } from '../../publish/lake-commit.ts';
+import { commitPath, type LakePaths, parseSequence } from '../../publish/lake-layout.ts';
 
 /** A commit, and when it was seen as the newest one (monotonic, ms). */
 interface SeenCommit {

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
-import { bundledStore } from '../backup/bundled-store.ts';
-import { newestSequence } from '../backup/newest-sequence.ts';
-import { readStoredCommit } from '../backup/stored-commits.ts';
-import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
-import { shareNextRun } from '../lib/share-next-run.ts';
-import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
-import type { LakeFile, StoredCommit } from '../publish/commit-schema.ts';
-import { flatPlace } from '../publish/lake-commit.ts';
-import { commitKey, fileKey, lakePaths } from '../publish/lake-layout.ts';
-import type { CachedObject, FileCache } from '../storage/file-cache.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
+import { bundledStore } from '../../backup/bundled-store.ts';
+import { newestSequence } from '../../backup/newest-sequence.ts';
+import { readStoredCommit } from '../../backup/stored-commits.ts';
+import { errorCode, isRetryable, TerminalError, TransientError } from '../../lib/errors.ts';
+import { shareNextRun } from '../../lib/share-next-run.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts';
+import { withTimeout } from '../../lib/with-timeout.ts';
+import type { LakeFile, StoredCommit } from '../../publish/commit-schema.ts';
+import { flatPlace } from '../../publish/lake-commit.ts';
+import { commitKey, fileKey, lakePaths } from '../../publish/lake-layout.ts';
+import type { CachedObject, FileCache } from '../../storage/file-cache.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
 import { type Generation, type LakeSource, openedGeneration } from './lake-reader.ts';
 
 export interface StoredLakeOptions {

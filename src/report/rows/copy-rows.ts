@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { sqlString } from '../lib/sql-text.ts';
-import { queryText } from '../warehouse/query.ts';
+import { sqlString } from '../../lib/sql-text.ts';
+import { queryText } from '../../warehouse/query.ts';
 import { type ColumnName, columnType } from './row-columns.ts';
 import type { ReportRows } from './row-select.ts';
 

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { OFFSET_MAX, type Offset } from '../contract/offset.ts';
-import { StreamError } from '../contract/stream-errors.ts';
-import { hasShare } from '../lib/fair-slots.ts';
-import { SECOND_MS } from '../lib/time.ts';
-import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
+import { OFFSET_MAX, type Offset } from '../../contract/offset.ts';
+import { StreamError } from '../../contract/stream-errors.ts';
+import { hasShare } from '../../lib/fair-slots.ts';
+import { SECOND_MS } from '../../lib/time.ts';
+import { LIVE_ORIGIN } from '../../warehouse/checkpoint.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 /** A request waits at most this long for its offset. */

@@ -1,6 +1,6 @@
-import { loadSql } from '../warehouse/load-sql.ts';
-import type { SqlParameters } from '../warehouse/query.ts';
-import type { QueryFiles } from './lake-reader.ts';
+import { loadSql } from '../../warehouse/load-sql.ts';
+import type { SqlParameters } from '../../warehouse/query.ts';
+import type { QueryFiles } from '../lake/lake-reader.ts';
 import { type ColumnName, columnType } from './row-columns.ts';
 
 /** The statement that reads a report as rows, and its columns in the order of the file. */
