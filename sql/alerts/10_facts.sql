@@ -10,18 +10,18 @@
 -- follows with a publication. So newer batches are read too, because after a pause of the service a device is
 -- not silent before its messages are published.
 WITH newer AS (
-  SELECT m.device, max(m.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
-  FROM message m
-  JOIN batch b USING (batch_id)
-  WHERE m.kind = 0 AND b.origin = 'stream'
-    AND m.batch_id > coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1)
-  GROUP BY m.device
+  SELECT message.device, max(message.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
+  FROM message
+  JOIN batch bt USING (batch_id)
+  WHERE message.kind = 0 AND bt.origin = 'stream'
+    AND message.batch_id > coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1)
+  GROUP BY message.device
 )
-SELECT s.device::VARCHAR AS device, greatest(s.last_seen_ms, n.last_seen_ms)::DOUBLE AS last_seen_ms
-FROM device_state s
-LEFT JOIN newer n USING (device)
-WHERE s.last_seen_ms IS NOT NULL
-ORDER BY s.device
+SELECT device_state.device::VARCHAR AS device, greatest(device_state.last_seen_ms, newer.last_seen_ms)::DOUBLE AS last_seen_ms
+FROM device_state
+LEFT JOIN newer USING (device)
+WHERE device_state.last_seen_ms IS NOT NULL
+ORDER BY device_state.device
 LIMIT $rows_max::BIGINT;
 
 -- name: list_open_gaps
@@ -64,10 +64,10 @@ LIMIT $rows_max::BIGINT;
 WITH role AS (
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ), of_day AS (
-  SELECT d.day, d.device, d.source, d.energy_wh, d.coverage, coalesce('role ' || r.role, 'source ' || d.source) AS kind
-  FROM daily_energy d
-  LEFT JOIN role r ON r.device = d.device AND r.source = d.source
-  WHERE d.day = $day::DATE AND coalesce(r.role, 'production') = 'production'
+  SELECT de.day, de.device, de.source, de.energy_wh, de.coverage, coalesce('role ' || role.role, 'source ' || de.source) AS kind
+  FROM daily_energy de
+  LEFT JOIN role ON role.device = de.device AND role.source = de.source
+  WHERE de.day = $day::DATE AND coalesce(role.role, 'production') = 'production'
 ), by_device AS (
   SELECT kind, device, coalesce(max(energy_wh), 0) > 0 AS produces FROM of_day GROUP BY kind, device
 ), by_kind AS (
@@ -94,11 +94,11 @@ LIMIT $rows_max::BIGINT;
 -- name: list_flagged_days
 -- Returns the days since $since_day with each of their flags, the newest first. Partial days have conditions
 -- of their own.
-SELECT d.day::VARCHAR AS day, d.device::VARCHAR AS device, d.source, q.flag
-FROM daily_energy d
-JOIN quality_flag q ON d.flags & q.bit <> 0
-WHERE d.day >= $since_day::DATE AND q.flag NOT IN ('partial', 'estimated', 'jitter', 'gap')
-ORDER BY d.day DESC, device, d.source, q.flag
+SELECT de.day::VARCHAR AS day, de.device::VARCHAR AS device, de.source, quality_flag.flag
+FROM daily_energy de
+JOIN quality_flag ON de.flags & quality_flag.bit <> 0
+WHERE de.day >= $since_day::DATE AND quality_flag.flag NOT IN ('partial', 'estimated', 'jitter', 'gap')
+ORDER BY de.day DESC, device, de.source, quality_flag.flag
 LIMIT $rows_max::BIGINT;
 
 -- name: list_restated_days

@@ -73,31 +73,31 @@ RETURNING backfill_id;
 --   messages_landed
 --   gaps                how many
 SELECT
-  b.backfill_id::DOUBLE AS backfill_id,
-  b.source,
-  b.from_ms::DOUBLE AS from_ms,
-  b.to_ms::DOUBLE AS to_ms,
-  b.table_name,
-  b.state,
-  b.note,
-  b.started_at_ms::DOUBLE AS started_at_ms,
-  b.updated_at_ms::DOUBLE AS updated_at_ms,
-  count(c.chunk_no)::INTEGER AS pieces,
-  count(c.chunk_no) FILTER (c.state = 'done')::INTEGER AS pieces_done,
-  sum(c.messages_expected)::DOUBLE AS messages_expected,
-  (coalesce(sum(CASE WHEN c.state = 'done' THEN c.messages_landed ELSE l.messages END), 0)
-    + coalesce(any_value(q.messages), 0))::DOUBLE AS messages_landed,
-  count(DISTINCT c.gap_id)::INTEGER AS gaps
-FROM backfill b
-LEFT JOIN backfill_chunk c USING (backfill_id)
+  backfill.backfill_id::DOUBLE AS backfill_id,
+  backfill.source,
+  backfill.from_ms::DOUBLE AS from_ms,
+  backfill.to_ms::DOUBLE AS to_ms,
+  backfill.table_name,
+  backfill.state,
+  backfill.note,
+  backfill.started_at_ms::DOUBLE AS started_at_ms,
+  backfill.updated_at_ms::DOUBLE AS updated_at_ms,
+  count(backfill_chunk.chunk_no)::INTEGER AS pieces,
+  count(backfill_chunk.chunk_no) FILTER (backfill_chunk.state = 'done')::INTEGER AS pieces_done,
+  sum(backfill_chunk.messages_expected)::DOUBLE AS messages_expected,
+  (coalesce(sum(CASE WHEN backfill_chunk.state = 'done' THEN backfill_chunk.messages_landed ELSE landed.messages END), 0)
+    + coalesce(any_value(quarantined.messages), 0))::DOUBLE AS messages_landed,
+  count(DISTINCT backfill_chunk.gap_id)::INTEGER AS gaps
+FROM backfill
+LEFT JOIN backfill_chunk USING (backfill_id)
 LEFT JOIN (
   SELECT origin, sum(message_count) AS messages FROM batch WHERE starts_with(origin, 'backfill:') GROUP BY origin
-) AS l ON l.origin = 'backfill:' || b.backfill_id || ':' || c.chunk_no
+) AS landed ON landed.origin = 'backfill:' || backfill.backfill_id || ':' || backfill_chunk.chunk_no
 LEFT JOIN (
   SELECT split_part(origin, ':', 2)::BIGINT AS backfill_id, sum(message_count) AS messages
   FROM batch
   WHERE origin LIKE 'backfill:%:quarantine:%'
   GROUP BY ALL
-) AS q USING (backfill_id)
+) AS quarantined USING (backfill_id)
 GROUP BY ALL
 ORDER BY 1 DESC;

@@ -8,24 +8,24 @@
 -- Returns which of $offsets (from $low to $high, of the log $log_epoch) are in the warehouse. The event time
 -- is returned too, because a log that lost its end can give an offset twice.
 -- Columns: stream_offset, event_time_ms
-SELECT m.stream_offset, m.event_time_ms
-FROM message m
-JOIN batch b USING (batch_id)
-WHERE m.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
-  AND m.stream_offset IN (SELECT unnest($offsets::UBIGINT[]))
-  AND b.log_epoch IS NOT DISTINCT FROM $log_epoch
-  AND (b.origin = 'stream' OR starts_with(b.origin, 'backfill:'));
+SELECT message.stream_offset, message.event_time_ms
+FROM message
+JOIN batch bt USING (batch_id)
+WHERE message.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
+  AND message.stream_offset IN (SELECT unnest($offsets::UBIGINT[]))
+  AND bt.log_epoch IS NOT DISTINCT FROM $log_epoch
+  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'));
 
 -- name: find_landed_in_lake
 -- The same for the messages in files of the lake ($files).
 -- Columns: stream_offset, event_time_ms
-SELECT m.stream_offset, epoch_ms(m.event_time) AS event_time_ms
-FROM read_parquet($files, hive_partitioning = false) m
-JOIN batch b USING (batch_id)
-WHERE m.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
-  AND m.stream_offset IN (SELECT unnest($offsets::UBIGINT[]))
-  AND b.log_epoch IS NOT DISTINCT FROM $log_epoch
-  AND (b.origin = 'stream' OR starts_with(b.origin, 'backfill:'));
+SELECT stored.stream_offset, epoch_ms(stored.event_time) AS event_time_ms
+FROM read_parquet($files, hive_partitioning = false) AS stored
+JOIN batch bt USING (batch_id)
+WHERE stored.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
+  AND stored.stream_offset IN (SELECT unnest($offsets::UBIGINT[]))
+  AND bt.log_epoch IS NOT DISTINCT FROM $log_epoch
+  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'));
 
 -- name: find_trimmed
 -- Returns true if messages with store times from $first_ms to $last_ms have landed that the warehouse no

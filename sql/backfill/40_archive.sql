@@ -41,25 +41,25 @@ WITH chosen AS (
   SELECT fields, unnest(fields) AS name, generate_subscripts(fields, 1) AS place
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
 ), shape AS (
-  SELECT p.fields, list(n.name_id ORDER BY p.place) AS field_ids FROM place p JOIN name n USING (name) GROUP BY p.fields
+  SELECT place.fields, list(nm.name_id ORDER BY place.place) AS field_ids FROM place JOIN name nm USING (name) GROUP BY place.fields
 )
 SELECT
   $batch_id::BIGINT,
-  c.stream_offset,
-  t.name_id,
+  chosen.stream_offset,
+  table_name.name_id,
   0,
-  c.device,
-  n.name_id,
-  epoch_ms(c.event_time),
-  epoch_ms(c.store_time),
-  c.message_id,
-  coalesce(s.field_ids, []),
-  map_values(c.data),
-  c.other
-FROM chosen c
-JOIN name t ON t.name = c."table"
-LEFT JOIN name n ON n.name = c.source
-LEFT JOIN shape s ON s.fields = map_keys(c.data);
+  chosen.device,
+  source_name.name_id,
+  epoch_ms(chosen.event_time),
+  epoch_ms(chosen.store_time),
+  chosen.message_id,
+  coalesce(shape.field_ids, []),
+  map_values(chosen.data),
+  chosen.other
+FROM chosen
+JOIN name table_name ON table_name.name = chosen."table"
+LEFT JOIN name source_name ON source_name.name = chosen.source
+LEFT JOIN shape ON shape.fields = map_keys(chosen.data);
 
 -- name: enter_archived
 -- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them,

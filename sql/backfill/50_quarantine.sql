@@ -11,15 +11,15 @@
 --   batch_id
 --   key   unique in its batch
 --   bytes, log_epoch
-SELECT q.batch_id, md5(q.bytes) AS key, q.bytes, b.log_epoch
-FROM quarantine q
-JOIN batch b USING (batch_id)
-WHERE q.stage = 'land'
-  AND q.reason <> 'cannot_land'
-  AND (b.origin = 'stream' OR starts_with(b.origin, 'backfill:'))
-  AND q.batch_id >= $after_batch_id::BIGINT
-  AND (q.batch_id > $after_batch_id::BIGINT OR md5(q.bytes) > $after_key)
-ORDER BY q.batch_id, key
+SELECT quarantine.batch_id, md5(quarantine.bytes) AS key, quarantine.bytes, bt.log_epoch
+FROM quarantine
+JOIN batch bt USING (batch_id)
+WHERE quarantine.stage = 'land'
+  AND quarantine.reason <> 'cannot_land'
+  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'))
+  AND quarantine.batch_id >= $after_batch_id::BIGINT
+  AND (quarantine.batch_id > $after_batch_id::BIGINT OR md5(quarantine.bytes) > $after_key)
+ORDER BY quarantine.batch_id, key
 LIMIT $rows_max::BIGINT;
 
 -- name: release_quarantined

@@ -18,8 +18,8 @@ SELECT DISTINCT source FROM series WHERE device = $device::UUID ORDER BY source;
 
 -- name: known_streams
 -- Returns the configured energy streams for which a device ($device) and source ($source) has readings.
-SELECT t.table_name, t.field, t.net FROM series s JOIN stream_setting t USING (stream_id)
-WHERE s.device = $device::UUID AND s.source = $source ORDER BY t.position;
+SELECT ss.table_name, ss.field, ss.net FROM series se JOIN stream_setting ss USING (stream_id)
+WHERE se.device = $device::UUID AND se.source = $source ORDER BY ss.position;
 
 -- name: find_overlap
 -- Returns a correction in force that sets or estimates part of the same time ($from_ms, $to_ms) of a device
@@ -37,9 +37,10 @@ LIMIT 1;
 
 -- name: find_correction
 -- Returns a correction ($correction_id), and the one that has undone it (null: none).
-SELECT c.kind, c.device::VARCHAR AS device, c.source, c.day::VARCHAR AS day, c.timezone, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms,
-  (SELECT min(u.correction_id) FROM correction u WHERE u.undoes = c.correction_id)::DOUBLE AS undone_by
-FROM correction c WHERE c.correction_id = $correction_id::BIGINT;
+SELECT co.kind, co.device::VARCHAR AS device, co.source, co.day::VARCHAR AS day, co.timezone,
+  co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms,
+  (SELECT min(undo.correction_id) FROM correction undo WHERE undo.undoes = co.correction_id)::DOUBLE AS undone_by
+FROM correction co WHERE co.correction_id = $correction_id::BIGINT;
 
 -- name: store_correction
 -- Stores a correction. Members that it does not have are null.
@@ -58,36 +59,38 @@ SELECT $correction_id::BIGINT, unnest($starts_ms::BIGINT[]), unnest($energies_wh
 -- Stores the effect of a correction on days. $effects: JSON array of {day, device, source, beforeWh,
 -- afterWh}.
 INSERT INTO correction_effect (correction_id, day, device, source, before_wh, after_wh)
-SELECT $correction_id::BIGINT, e.day, e.device, e.source, e."beforeWh", e."afterWh"
+SELECT $correction_id::BIGINT, effect.day, effect.device, effect.source, effect."beforeWh", effect."afterWh"
 FROM (
   SELECT unnest(from_json($effects::JSON,
     '[{"day":"DATE","device":"UUID","source":"VARCHAR","beforeWh":"BIGINT","afterWh":"BIGINT"}]'),
     recursive := true)
-) AS e;
+) AS effect;
 
 -- name: list_corrections
 -- Returns corrections, newest first, at most $rows_max, each with at most $days_max of its days. Null
 -- for all: $devices (only these, as a JSON array), $source, $day_start_ms and $day_end_ms (only corrections
 -- that overlap the day with these bounds), $before (only smaller ids), $correction_id. $in_force: only those
 -- in force.
-SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field,
-  c.day::VARCHAR AS day, c.timezone,
-  c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.energy_wh::DOUBLE AS energy_wh, c.basis, c.undoes::DOUBLE AS undoes, c.reason, c.author,
-  c.created_at_ms::DOUBLE AS created_at_ms, u.correction_id::DOUBLE AS undone_by, e.days AS days_json, coalesce(e.day_count, 0)::DOUBLE AS day_count
-FROM correction c
-LEFT JOIN correction u ON u.undoes = c.correction_id
+SELECT co.correction_id::DOUBLE AS correction_id, co.kind, co.device::VARCHAR AS device, co.source, co.table_name, co.field,
+  co.day::VARCHAR AS day, co.timezone,
+  co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms, co.energy_wh::DOUBLE AS energy_wh,
+  co.basis, co.undoes::DOUBLE AS undoes, co.reason, co.author,
+  co.created_at_ms::DOUBLE AS created_at_ms, undo.correction_id::DOUBLE AS undone_by,
+  effect.days AS days_json, coalesce(effect.day_count, 0)::DOUBLE AS day_count
+FROM correction co
+LEFT JOIN correction undo ON undo.undoes = co.correction_id
 LEFT JOIN (
   SELECT correction_id, max(place) AS day_count,
     to_json(list({day: day::VARCHAR, device: device::VARCHAR, source: source, "beforeWh": before_wh, "afterWh": after_wh} ORDER BY place)
       FILTER (place <= $days_max::INTEGER))::VARCHAR AS days
   FROM (SELECT *, row_number() OVER (PARTITION BY correction_id ORDER BY day, device, source) AS place FROM correction_effect)
   GROUP BY correction_id
-) AS e ON e.correction_id = c.correction_id
-WHERE ($devices::VARCHAR IS NULL OR c.device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]'))))
-  AND ($source::VARCHAR IS NULL OR c.source = $source)
-  AND ($day_start_ms::BIGINT IS NULL OR (c.from_ms < $day_end_ms::BIGINT AND c.to_ms > $day_start_ms::BIGINT))
-  AND ($before::BIGINT IS NULL OR c.correction_id < $before::BIGINT)
-  AND ($correction_id::BIGINT IS NULL OR c.correction_id = $correction_id::BIGINT)
-  AND (NOT $in_force OR (c.kind <> 'undo' AND u.correction_id IS NULL))
-ORDER BY c.correction_id DESC
+) AS effect ON effect.correction_id = co.correction_id
+WHERE ($devices::VARCHAR IS NULL OR co.device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]'))))
+  AND ($source::VARCHAR IS NULL OR co.source = $source)
+  AND ($day_start_ms::BIGINT IS NULL OR (co.from_ms < $day_end_ms::BIGINT AND co.to_ms > $day_start_ms::BIGINT))
+  AND ($before::BIGINT IS NULL OR co.correction_id < $before::BIGINT)
+  AND ($correction_id::BIGINT IS NULL OR co.correction_id = $correction_id::BIGINT)
+  AND (NOT $in_force OR (co.kind <> 'undo' AND undo.correction_id IS NULL))
+ORDER BY co.correction_id DESC
 LIMIT $rows_max::BIGINT;

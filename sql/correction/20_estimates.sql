@@ -13,17 +13,17 @@
 --   start_ms, day
 --   clock   local time of its start
 CREATE OR REPLACE TEMP TABLE fill_slot AS
-SELECT d.interval_index * interval_ms() AS start_ms, d.day,
-  strftime(make_timestamptz(d.interval_index * interval_ms() * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
-FROM interval_day d
-WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index * interval_ms() < $to_ms::BIGINT
+SELECT idy.interval_index * interval_ms() AS start_ms, idy.day,
+  strftime(make_timestamptz(idy.interval_index * interval_ms() * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
+FROM interval_day idy
+WHERE idy.interval_index * interval_ms() >= $from_ms::BIGINT AND idy.interval_index * interval_ms() < $to_ms::BIGINT
   AND ($replace OR NOT EXISTS (
     SELECT 1
-    FROM daily_energy e
-    JOIN series s ON s.device = e.device AND s.source = e.source AND s.stream_id = e.stream_id
-    JOIN reported_interval i ON i.series_id = s.series_id
-    WHERE e.device = $device::UUID AND e.source = $source AND e.day = d.day AND i.interval_start_ms = d.interval_index * interval_ms()
-      AND i.covered_ms >= full_coverage_share() * interval_ms()));
+    FROM daily_energy de
+    JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
+    JOIN reported_interval ri ON ri.series_id = se.series_id
+    WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day AND ri.interval_start_ms = idy.interval_index * interval_ms()
+      AND ri.covered_ms >= full_coverage_share() * interval_ms()));
 
 -- name: read_basis
 -- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from
@@ -33,15 +33,15 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
 --   is_known       measurements cover it
 --   is_corrected   a person has corrected it
 CREATE OR REPLACE TEMP TABLE basis_interval AS
-SELECT e.day, i.interval_start_ms AS start_ms,
-  strftime(make_timestamptz(i.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,
-  i.energy_wh, i.covered_ms >= full_coverage_share() * interval_ms() AS is_known, i.flags & flag('corrected') > 0 AS is_corrected
-FROM daily_energy e
-JOIN series s ON s.device = e.device AND s.source = e.source AND s.stream_id = e.stream_id
-JOIN interval_day d ON d.day = e.day
-JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS i
-  ON i.series_id = s.series_id AND i.interval_start_ms = d.interval_index * interval_ms()
-WHERE e.device = $device::UUID AND e.source = $source;
+SELECT de.day, stored.interval_start_ms AS start_ms,
+  strftime(make_timestamptz(stored.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,
+  stored.energy_wh, stored.covered_ms >= full_coverage_share() * interval_ms() AS is_known, stored.flags & flag('corrected') > 0 AS is_corrected
+FROM daily_energy de
+JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
+JOIN interval_day idy ON idy.day = de.day
+JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS stored
+  ON stored.series_id = se.series_id AND stored.interval_start_ms = idy.interval_index * interval_ms()
+WHERE de.device = $device::UUID AND de.source = $source;
 
 -- name: choose_days
 -- Chooses comparable days for each day to fill: of the same class (Monday to Friday, or Saturday and Sunday),
@@ -52,31 +52,32 @@ CREATE OR REPLACE TEMP TABLE chosen_day AS
 WITH target AS (
   SELECT day, count(*) AS slots FROM fill_slot GROUP BY day
 ), comparable AS (
-  SELECT t.day AS target, b.day, abs(b.day - t.day) AS distance
-  FROM target t
-  JOIN fill_slot f ON f.day = t.day
-  JOIN basis_interval b ON b.clock = f.clock AND abs(b.day - t.day) <= $distance_days::INTEGER
-  WHERE b.is_known AND (isodow(b.day) >= 6) = (isodow(t.day) >= 6) AND b.day NOT IN (SELECT day FROM target)
-    AND b.day NOT IN (SELECT day FROM basis_interval WHERE is_corrected)
-  GROUP BY t.day, t.slots, b.day
-  HAVING count(DISTINCT f.start_ms) = t.slots
+  SELECT target.day AS target, basis_interval.day, abs(basis_interval.day - target.day) AS distance
+  FROM target
+  JOIN fill_slot ON fill_slot.day = target.day
+  JOIN basis_interval ON basis_interval.clock = fill_slot.clock AND abs(basis_interval.day - target.day) <= $distance_days::INTEGER
+  WHERE basis_interval.is_known AND (isodow(basis_interval.day) >= 6) = (isodow(target.day) >= 6)
+    AND basis_interval.day NOT IN (SELECT day FROM target)
+    AND basis_interval.day NOT IN (SELECT day FROM basis_interval WHERE is_corrected)
+  GROUP BY target.day, target.slots, basis_interval.day
+  HAVING count(DISTINCT fill_slot.start_ms) = target.slots
 )
 SELECT target, day FROM comparable
 QUALIFY row_number() OVER (PARTITION BY target ORDER BY distance, day) <= $days_max::INTEGER;
 
 -- name: chosen_days
 -- Returns with which days each day is compared.
-SELECT t.day::VARCHAR AS target, coalesce(string_agg(c.day::VARCHAR, ',' ORDER BY c.day), '') AS days
-FROM (SELECT DISTINCT day FROM fill_slot) AS t LEFT JOIN chosen_day c ON c.target = t.day
-GROUP BY t.day ORDER BY t.day;
+SELECT filled.day::VARCHAR AS target, coalesce(string_agg(chosen_day.day::VARCHAR, ',' ORDER BY chosen_day.day), '') AS days
+FROM (SELECT DISTINCT day FROM fill_slot) AS filled LEFT JOIN chosen_day ON chosen_day.target = filled.day
+GROUP BY filled.day ORDER BY filled.day;
 
 -- name: median_values
 -- Returns each interval as the median of the same quarter of an hour on the comparable days (Wh).
-SELECT f.start_ms::DOUBLE AS start_ms, median(b.energy_wh)::DOUBLE AS energy_wh
-FROM fill_slot f
-JOIN chosen_day c ON c.target = f.day
-JOIN basis_interval b ON b.day = c.day AND b.clock = f.clock
-GROUP BY f.start_ms ORDER BY f.start_ms;
+SELECT fill_slot.start_ms::DOUBLE AS start_ms, median(basis_interval.energy_wh)::DOUBLE AS energy_wh
+FROM fill_slot
+JOIN chosen_day ON chosen_day.target = fill_slot.day
+JOIN basis_interval ON basis_interval.day = chosen_day.day AND basis_interval.clock = fill_slot.clock
+GROUP BY fill_slot.start_ms ORDER BY fill_slot.start_ms;
 
 -- name: find_ratio
 -- Returns the energy of a device ($device) and source ($source) for each Wh of another ($like_device,
@@ -92,6 +93,7 @@ WHERE own.device = $device::UUID AND own.source = $source AND other.device = $li
 
 -- name: scaled_values
 -- Returns each interval of the other source times $ratio (Wh); null if the other source has no measurement.
-SELECT f.start_ms::DOUBLE AS start_ms, (CASE WHEN b.is_known THEN b.energy_wh * $ratio::DOUBLE END)::DOUBLE AS energy_wh
-FROM fill_slot f LEFT JOIN basis_interval b ON b.start_ms = f.start_ms
-ORDER BY f.start_ms;
+SELECT fill_slot.start_ms::DOUBLE AS start_ms,
+  (CASE WHEN basis_interval.is_known THEN basis_interval.energy_wh * $ratio::DOUBLE END)::DOUBLE AS energy_wh
+FROM fill_slot LEFT JOIN basis_interval ON basis_interval.start_ms = fill_slot.start_ms
+ORDER BY fill_slot.start_ms;

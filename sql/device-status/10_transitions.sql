@@ -22,12 +22,12 @@ WITH said AS (
   WHERE kind = 1 AND batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
     AND try(other->>'state') IS NOT NULL
 )
-SELECT s.device, s.state, s.reason, s.event_time_ms, s.store_time_ms, s.stream_offset, s.batch_id
-FROM said s
-LEFT JOIN device_state d USING (device)
-QUALIFY s.state IS DISTINCT FROM
-  coalesce(lag(s.state) OVER (PARTITION BY s.device ORDER BY s.batch_id, s.stream_offset), d.state)
-ORDER BY s.batch_id, s.stream_offset;
+SELECT said.device, said.state, said.reason, said.event_time_ms, said.store_time_ms, said.stream_offset, said.batch_id
+FROM said
+LEFT JOIN device_state USING (device)
+QUALIFY said.state IS DISTINCT FROM
+  coalesce(lag(said.state) OVER (PARTITION BY said.device ORDER BY said.batch_id, said.stream_offset), device_state.state)
+ORDER BY said.batch_id, said.stream_offset;
 
 -- name: mark_days
 -- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are
@@ -48,15 +48,15 @@ USING (
     WHERE batch_id > $after_batch_id::BIGINT
     QUALIFY row_number() OVER (PARTITION BY device ORDER BY batch_id DESC, stream_offset DESC) = 1
   ), seen AS (
-    SELECT m.device, max(m.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
-    FROM message m
-    JOIN batch b USING (batch_id)
-    WHERE m.kind = 0 AND b.origin = 'stream' AND m.device IS NOT NULL
-      AND m.batch_id > $after_batch_id::BIGINT AND m.batch_id <= $through_batch_id::BIGINT
-    GROUP BY m.device
+    SELECT message.device, max(message.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
+    FROM message
+    JOIN batch bt USING (batch_id)
+    WHERE message.kind = 0 AND bt.origin = 'stream' AND message.device IS NOT NULL
+      AND message.batch_id > $after_batch_id::BIGINT AND message.batch_id <= $through_batch_id::BIGINT
+    GROUP BY message.device
   )
-  SELECT device, t.state, t.event_time_ms AS since_ms, t.reason, s.last_seen_ms
-  FROM transition t FULL JOIN seen s USING (device)
+  SELECT device, transition.state, transition.event_time_ms AS since_ms, transition.reason, seen.last_seen_ms
+  FROM transition FULL JOIN seen USING (device)
 ) AS news
 USING (device)
 WHEN MATCHED AND (news.state IS NOT NULL OR news.last_seen_ms > coalesce(device_state.last_seen_ms, -1)) THEN UPDATE SET

@@ -64,8 +64,8 @@ WITH landed AS (
   WHERE batch_id BETWEEN $first_batch_id::BIGINT AND $last_batch_id::BIGINT
   GROUP BY batch_id
 )
-SELECT batch_id, $origin, coalesce(l.messages, 0), coalesce(r.messages, 0), l.first_ms, l.last_ms, $now_ms::BIGINT
-FROM landed l FULL JOIN rejected r USING (batch_id)
+SELECT batch_id, $origin, coalesce(landed.messages, 0), coalesce(rejected.messages, 0), landed.first_ms, landed.last_ms, $now_ms::BIGINT
+FROM landed FULL JOIN rejected USING (batch_id)
 ORDER BY batch_id;
 
 -- name: find_last_batch

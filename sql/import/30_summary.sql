@@ -16,11 +16,11 @@ LIMIT $imports_max;
 
 -- name: find_batches
 -- Returns the batches of imports that count. $import_ids; $batches_max: number of ids that each import has.
-SELECT b.batch_id::DOUBLE AS batch_id
-FROM import_file f
-JOIN batch b ON b.batch_id BETWEEN f.import_id * $batches_max::BIGINT + 1 AND f.last_batch_id
-WHERE f.state = 'landed' AND list_contains($import_ids::BIGINT[], f.import_id)
-ORDER BY b.batch_id;
+SELECT bt.batch_id::DOUBLE AS batch_id
+FROM import_file
+JOIN batch bt ON bt.batch_id BETWEEN import_file.import_id * $batches_max::BIGINT + 1 AND import_file.last_batch_id
+WHERE import_file.state = 'landed' AND list_contains($import_ids::BIGINT[], import_file.import_id)
+ORDER BY bt.batch_id;
 
 -- name: find_range
 -- Returns the first and last event time of some batches ($batches), and their number of devices; nulls if
@@ -28,7 +28,7 @@ ORDER BY b.batch_id;
 WITH own AS (
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
   UNION ALL
-  SELECT r.event_time_ms, s.device FROM reading r JOIN series s USING (series_id) WHERE r.batch_id IN (SELECT unnest($batches::BIGINT[]))
+  SELECT rd.event_time_ms, se.device FROM reading rd JOIN series se USING (series_id) WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
 SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms, count(DISTINCT device)::DOUBLE AS devices FROM own;
 
@@ -40,9 +40,9 @@ WITH own AS (
 )
 SELECT field, sum(value_count)::DOUBLE AS value_count
 FROM (
-  SELECT n.name AS field, count(*) AS value_count
-  FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name n USING (name_id)
-  GROUP BY n.name
+  SELECT nm.name AS field, count(*) AS value_count
+  FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name nm USING (name_id)
+  GROUP BY nm.name
   UNION ALL
   SELECT field, count(*) FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
 )
@@ -52,11 +52,11 @@ ORDER BY field;
 -- name: count_readings
 -- Counts the used readings of some batches ($batches) by the configured energy stream. A reading that another
 -- one of the same device, source and instant replaces is not used.
-SELECT json_extract(e.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
-FROM reading r
-JOIN series s USING (series_id)
-JOIN energy_stream e USING (stream_id)
-WHERE r.batch_id IN (SELECT unnest($batches::BIGINT[])) AND e.settings IS NOT NULL
+SELECT json_extract(es.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
+FROM reading rd
+JOIN series se USING (series_id)
+JOIN energy_stream es USING (stream_id)
+WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[])) AND es.settings IS NOT NULL
 GROUP BY position
 ORDER BY position;
 
@@ -78,16 +78,16 @@ ORDER BY field, reason;
 --   devices   number of devices with energy
 --   days      number of days on which any of them has energy
 WITH own AS (
-  SELECT m.device, coalesce(n.name, 'default') AS source
-  FROM message m LEFT JOIN name n ON n.name_id = m.source_id
-  WHERE m.batch_id IN (SELECT unnest($batches::BIGINT[])) AND m.kind = 0
+  SELECT message.device, coalesce(nm.name, 'default') AS source
+  FROM message LEFT JOIN name nm ON nm.name_id = message.source_id
+  WHERE message.batch_id IN (SELECT unnest($batches::BIGINT[])) AND message.kind = 0
   UNION
-  SELECT s.device, s.source FROM reading r JOIN series s USING (series_id) WHERE r.batch_id IN (SELECT unnest($batches::BIGINT[]))
+  SELECT se.device, se.source FROM reading rd JOIN series se USING (series_id) WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
-SELECT strftime(d.day, '%Y-%m') AS month, d.source, sum(d.energy_wh)::DOUBLE AS energy_wh, count(DISTINCT d.device)::DOUBLE AS devices,
-  count(DISTINCT d.day)::DOUBLE AS days
-FROM daily_energy d
+SELECT strftime(de.day, '%Y-%m') AS month, de.source, sum(de.energy_wh)::DOUBLE AS energy_wh, count(DISTINCT de.device)::DOUBLE AS devices,
+  count(DISTINCT de.day)::DOUBLE AS days
+FROM daily_energy de
 JOIN own USING (device, source)
-WHERE d.day BETWEEN $first_day::DATE AND $last_day::DATE
-GROUP BY month, d.source
-ORDER BY month, d.source;
+WHERE de.day BETWEEN $first_day::DATE AND $last_day::DATE
+GROUP BY month, de.source
+ORDER BY month, de.source;

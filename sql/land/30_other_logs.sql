@@ -17,24 +17,24 @@ WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_wit
 -- can still contain messages of the log before, with their offsets and store times.
 -- $first_ms, $last_ms: range of their store times. $log_epoch: the log of the batch.
 DELETE FROM message AS again
-USING message AS m, batch AS b
+USING message AS landed, batch AS bt
 WHERE again.batch_id = $batch_id::BIGINT
   AND again.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
-  AND m.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
-  AND m.batch_id = b.batch_id
-  AND b.log_epoch IS DISTINCT FROM $log_epoch
-  AND (b.origin = 'stream' OR starts_with(b.origin, 'backfill:'))
-  AND m.stream_offset = again.stream_offset
-  AND m.store_time_ms = again.store_time_ms
-  AND m.event_time_ms = again.event_time_ms
-  AND m.table_id = again.table_id
-  AND m.kind = again.kind
-  AND m.device IS NOT DISTINCT FROM again.device
-  AND m.source_id IS NOT DISTINCT FROM again.source_id
-  AND m.message_id IS NOT DISTINCT FROM again.message_id
-  AND m.field_ids = again.field_ids
-  AND m.numbers = again.numbers
-  AND m.other IS NOT DISTINCT FROM again.other;
+  AND landed.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
+  AND landed.batch_id = bt.batch_id
+  AND bt.log_epoch IS DISTINCT FROM $log_epoch
+  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'))
+  AND landed.stream_offset = again.stream_offset
+  AND landed.store_time_ms = again.store_time_ms
+  AND landed.event_time_ms = again.event_time_ms
+  AND landed.table_id = again.table_id
+  AND landed.kind = again.kind
+  AND landed.device IS NOT DISTINCT FROM again.device
+  AND landed.source_id IS NOT DISTINCT FROM again.source_id
+  AND landed.message_id IS NOT DISTINCT FROM again.message_id
+  AND landed.field_ids = again.field_ids
+  AND landed.numbers = again.numbers
+  AND landed.other IS NOT DISTINCT FROM again.other;
 
 -- name: correct_batch
 -- Corrects the ledger row of batch $batch_id to the messages that are left.

@@ -35,12 +35,12 @@ ORDER BY readings DESC, reason;
 
 -- name: count_flagged_days
 -- Counts the days of devices and sources since $since_day by quality flag.
-SELECT q.flag, count(*)::DOUBLE AS days
-FROM daily_energy d
-JOIN quality_flag q ON d.flags & q.bit <> 0
-WHERE d.day >= $since_day::DATE
-GROUP BY q.flag
-ORDER BY q.flag;
+SELECT quality_flag.flag, count(*)::DOUBLE AS days
+FROM daily_energy de
+JOIN quality_flag ON de.flags & quality_flag.bit <> 0
+WHERE de.day >= $since_day::DATE
+GROUP BY quality_flag.flag
+ORDER BY quality_flag.flag;
 
 -- name: count_recent
 -- Counts the messages of the stream that landed, or were quarantined, after $landed_after_ms, and returns
@@ -57,9 +57,9 @@ WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT;
 -- landed since.
 -- Columns: path, state, rows_read, updated_at_ms
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
-FROM import_file f
+FROM import_file
 WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
-  SELECT max(o.import_id) FROM import_file o WHERE o.content_hash = f.content_hash OR o.path = f.path))
+  SELECT max(other.import_id) FROM import_file other WHERE other.content_hash = import_file.content_hash OR other.path = import_file.path))
 ORDER BY import_id;
 
 -- name: find_taken_in

@@ -9,14 +9,14 @@
 -- Returns the configured energy streams in order, with the number of devices and sources that have readings,
 -- and the highest index of the newest $newest_ms (Wh; null if none).
 SELECT
-  json_extract(e.settings, '$.position')::INTEGER AS position,
-  count(DISTINCT s.series_id)::INTEGER AS series_count,
-  max(i.last_value) AS highest_wh
-FROM energy_stream e
-LEFT JOIN series s USING (stream_id)
-LEFT JOIN interval_energy i ON i.series_id = s.series_id AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
-  AND json_extract(e.settings, '$.modulus') IS NOT NULL
-WHERE e.settings IS NOT NULL
+  json_extract(es.settings, '$.position')::INTEGER AS position,
+  count(DISTINCT se.series_id)::INTEGER AS series_count,
+  max(ie.last_value) AS highest_wh
+FROM energy_stream es
+LEFT JOIN series se USING (stream_id)
+LEFT JOIN interval_energy ie ON ie.series_id = se.series_id AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+  AND json_extract(es.settings, '$.modulus') IS NOT NULL
+WHERE es.settings IS NOT NULL
 GROUP BY position
 ORDER BY position;
 
@@ -31,36 +31,36 @@ ORDER BY position;
 --   readings     how many
 --   text         a received value
 WITH told AS (
-  SELECT r.field, r.device, r.source, r.reason, r.readings, r.samples[1]."text" AS text, n.name AS table_name
-  FROM rejected_reading r
-  LEFT JOIN message m ON m.batch_id = r.samples[1].batch_id AND m.stream_offset = r.samples[1].stream_offset
-  LEFT JOIN name n ON n.name_id = m.table_id
-  WHERE r.reason <> 'null' AND r.device IS NOT NULL
+  SELECT rr.field, rr.device, rr.source, rr.reason, rr.readings, rr.samples[1]."text" AS text, nm.name AS table_name
+  FROM rejected_reading rr
+  LEFT JOIN message ON message.batch_id = rr.samples[1].batch_id AND message.stream_offset = rr.samples[1].stream_offset
+  LEFT JOIN name nm ON nm.name_id = message.table_id
+  WHERE rr.reason <> 'null' AND rr.device IS NOT NULL
 )
-SELECT q.table_name, q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
-  min(q.text) AS text
+SELECT rejected.table_name, rejected.field, rejected.device::VARCHAR AS device, rejected.source,
+  max_by(rejected.reason, rejected.readings) AS reason, sum(rejected.readings)::DOUBLE AS readings, min(rejected.text) AS text
 FROM (
   SELECT table_name, field, device, source, reason, sum(readings) AS readings, min(text) AS text
   FROM told
   GROUP BY table_name, field, device, source, reason
-) AS q
+) AS rejected
 WHERE NOT EXISTS (
-  SELECT 1 FROM series s JOIN energy_stream e USING (stream_id)
-  WHERE s.device = q.device AND (s.source = q.source OR json_extract_string(e.identity, '$.as') IS NOT NULL)
-    AND json_extract_string(e.identity, '$.field') = q.field
-    AND coalesce(json_extract_string(e.identity, '$.table') = q.table_name, true)
+  SELECT 1 FROM series se JOIN energy_stream es USING (stream_id)
+  WHERE se.device = rejected.device AND (se.source = rejected.source OR json_extract_string(es.identity, '$.as') IS NOT NULL)
+    AND json_extract_string(es.identity, '$.field') = rejected.field
+    AND coalesce(json_extract_string(es.identity, '$.table') = rejected.table_name, true)
 )
-GROUP BY q.table_name, q.field, q.device, q.source
-ORDER BY readings DESC, q.field, q.device, q.source
+GROUP BY rejected.table_name, rejected.field, rejected.device, rejected.source
+ORDER BY readings DESC, rejected.field, rejected.device, rejected.source
 LIMIT $rows_max::BIGINT;
 
 -- name: find_tables
 -- Returns the tables of the kept telemetry with their message counts, those with names similar to $table
 -- first.
-SELECT n.name AS table_name, m.message_count::DOUBLE AS messages
-FROM (SELECT table_id, count(*) AS message_count FROM message WHERE kind = 0 GROUP BY table_id) AS m
-JOIN name n ON n.name_id = m.table_id
-ORDER BY jaro_winkler_similarity(lower(n.name), lower($table)) DESC, n.name;
+SELECT nm.name AS table_name, counted.message_count::DOUBLE AS messages
+FROM (SELECT table_id, count(*) AS message_count FROM message WHERE kind = 0 GROUP BY table_id) AS counted
+JOIN name nm ON nm.name_id = counted.table_id
+ORDER BY jaro_winkler_similarity(lower(nm.name), lower($table)) DESC, nm.name;
 
 -- name: find_fields
 -- Returns the fields of the newest kept messages of a table ($table), those with names similar to $field
@@ -103,14 +103,14 @@ SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FR
 --   position                of the stream with as
 --   source, device
 --   field, other_position   of the other stream
-SELECT json_extract(own.settings, '$.position')::INTEGER AS position, s.source, min(s.device)::VARCHAR AS device,
+SELECT json_extract(own.settings, '$.position')::INTEGER AS position, se.source, min(se.device)::VARCHAR AS device,
   min(json_extract_string(other.settings, '$.field')) AS field, min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
 FROM energy_stream own
 JOIN energy_stream other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
   AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
-JOIN series s ON s.stream_id = other.stream_id AND s.source = json_extract_string(own.settings, '$.as')
+JOIN series se ON se.stream_id = other.stream_id AND se.source = json_extract_string(own.settings, '$.as')
 WHERE own.settings IS NOT NULL
-GROUP BY position, s.source
+GROUP BY position, se.source
 ORDER BY position;
 
 -- name: find_merged_sources
@@ -122,11 +122,11 @@ WITH newest AS (
   ORDER BY batch_id DESC, stream_offset DESC
   LIMIT $messages_max::BIGINT
 )
-SELECT m.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(n.name, 'default'))) AS sources
-FROM newest m
-LEFT JOIN name n ON n.name_id = m.source_id
-WHERE list_contains(m.field_ids, (SELECT name_id FROM name WHERE name = $field)) OR list_contains(json_keys(m.other), $field)
-GROUP BY m.device
-HAVING count(DISTINCT coalesce(n.name, 'default')) > 1
+SELECT newest.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(nm.name, 'default'))) AS sources
+FROM newest
+LEFT JOIN name nm ON nm.name_id = newest.source_id
+WHERE list_contains(newest.field_ids, (SELECT name_id FROM name WHERE name = $field)) OR list_contains(json_keys(newest.other), $field)
+GROUP BY newest.device
+HAVING count(DISTINCT coalesce(nm.name, 'default')) > 1
 ORDER BY device
 LIMIT $devices_max::BIGINT;

@@ -11,11 +11,11 @@
 -- growing, although power of the same device and source has more than $power_min_wh and more than
 -- $resolutions_min times the register's resolution.
 WITH week AS (
-  SELECT s.device, s.source, e.settings, s.resolution, sum(i.energy_wh) AS energy_wh, sum(i.covered_ms) AS covered_ms
-  FROM interval_energy i
-  JOIN series s USING (series_id)
-  JOIN energy_stream e USING (stream_id)
-  WHERE e.settings IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+  SELECT se.device, se.source, es.settings, se.resolution, sum(ie.energy_wh) AS energy_wh, sum(ie.covered_ms) AS covered_ms
+  FROM interval_energy ie
+  JOIN series se USING (series_id)
+  JOIN energy_stream es USING (stream_id)
+  WHERE es.settings IS NOT NULL AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   GROUP BY ALL
 )
 SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device, register.source,
@@ -32,13 +32,13 @@ LIMIT $rows_max::BIGINT;
 -- Returns devices and sources with readings beyond the configured maxPower ($beyond_flags: bits of spike and
 -- rebase) in at least the share $share_min (0 to 1) of the intervals of the newest $newest_ms, and in at
 -- least $intervals_min of them.
-SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
-  json_extract(e.settings, '$.maxPower')::DOUBLE AS power_w,
-  count(*) FILTER (i.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
-FROM interval_energy i
-JOIN series s USING (series_id)
-JOIN energy_stream e USING (stream_id)
-WHERE json_extract(e.settings, '$.maxPower') IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+SELECT json_extract(es.settings, '$.position')::INTEGER AS position, se.device::VARCHAR AS device, se.source,
+  json_extract(es.settings, '$.maxPower')::DOUBLE AS power_w,
+  count(*) FILTER (ie.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
+FROM interval_energy ie
+JOIN series se USING (series_id)
+JOIN energy_stream es USING (stream_id)
+WHERE json_extract(es.settings, '$.maxPower') IS NOT NULL AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
 GROUP BY ALL
 HAVING beyond >= $intervals_min::INTEGER AND beyond >= $share_min::DOUBLE * intervals
 ORDER BY position, device, source
@@ -51,34 +51,35 @@ LIMIT $rows_max::BIGINT;
 -- Columns:
 --   position, device, source, at_ms
 --   value_before, value_after   Wh, both at least $value_min_wh
-SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
-  max(v.at_ms)::DOUBLE AS at_ms, max_by(v.value_before, v.at_ms) AS value_before, max_by(v.value_after, v.at_ms) AS value_after
+SELECT json_extract(es.settings, '$.position')::INTEGER AS position, se.device::VARCHAR AS device, se.source,
+  max(change.at_ms)::DOUBLE AS at_ms, max_by(change.value_before, change.at_ms) AS value_before,
+  max_by(change.value_after, change.at_ms) AS value_after
 FROM (
   SELECT *, CASE WHEN to_ms >= $forever_ms::BIGINT THEN from_ms ELSE to_ms END AS at_ms,
     greatest(value_after / value_before, value_before / value_after) AS times
   FROM energy_event
-) AS v
-JOIN series s USING (series_id)
-JOIN energy_stream e USING (stream_id)
-WHERE e.settings IS NOT NULL AND v.at_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+) AS change
+JOIN series se USING (series_id)
+JOIN energy_stream es USING (stream_id)
+WHERE es.settings IS NOT NULL AND change.at_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   -- Readings that are left out until $forever_ms have not come back.
-  AND (v.kind IN ('reset', 'rebase') OR (v.kind IN ('glitch', 'spike') AND v.to_ms >= $forever_ms::BIGINT))
-  AND least(v.value_before, v.value_after) >= $value_min_wh::DOUBLE
-  AND (abs(v.times / $factor_kilo::DOUBLE - 1) <= $tolerance_share::DOUBLE
-    OR (v.kind IN ('glitch', 'spike') AND abs(v.times / $factor::DOUBLE - 1) <= $tolerance_share::DOUBLE))
+  AND (change.kind IN ('reset', 'rebase') OR (change.kind IN ('glitch', 'spike') AND change.to_ms >= $forever_ms::BIGINT))
+  AND least(change.value_before, change.value_after) >= $value_min_wh::DOUBLE
+  AND (abs(change.times / $factor_kilo::DOUBLE - 1) <= $tolerance_share::DOUBLE
+    OR (change.kind IN ('glitch', 'spike') AND abs(change.times / $factor::DOUBLE - 1) <= $tolerance_share::DOUBLE))
 GROUP BY ALL
-ORDER BY position, device, s.source
+ORDER BY position, device, se.source
 LIMIT $rows_max::BIGINT;
 
 -- name: find_contradicted
 -- Returns devices and sources whose chosen method is contradicted ($contradicted_flag: its bit) on at least
 -- $days_min of the newest $newest_days days.
-SELECT json_extract(e.settings, '$.position')::INTEGER AS position, d.device::VARCHAR AS device, d.source,
-  count(*)::INTEGER AS days, max(d.day)::VARCHAR AS last_day
-FROM daily_energy d
-JOIN energy_stream e USING (stream_id)
-WHERE e.settings IS NOT NULL AND d.flags & $contradicted_flag::INTEGER > 0 AND d.day > (SELECT max(day) FROM daily_energy) - $newest_days::INTEGER
-GROUP BY position, d.device, d.source
+SELECT json_extract(es.settings, '$.position')::INTEGER AS position, de.device::VARCHAR AS device, de.source,
+  count(*)::INTEGER AS days, max(de.day)::VARCHAR AS last_day
+FROM daily_energy de
+JOIN energy_stream es USING (stream_id)
+WHERE es.settings IS NOT NULL AND de.flags & $contradicted_flag::INTEGER > 0 AND de.day > (SELECT max(day) FROM daily_energy) - $newest_days::INTEGER
+GROUP BY position, de.device, de.source
 HAVING count(*) >= $days_min::INTEGER
-ORDER BY position, device, d.source
+ORDER BY position, device, de.source
 LIMIT $rows_max::BIGINT;

@@ -23,10 +23,10 @@ WITH counted AS (
   )
   GROUP BY table_id, hour_start_ms, part
 )
-SELECT p.table_id, coalesce(n.name, '#' || p.table_id) AS table_name, p.hour_start_ms::DOUBLE AS hour_start_ms,
-  p.after_batch_id::BIGINT AS after_batch_id, p.through_batch_id::BIGINT AS through_batch_id, p.row_count::DOUBLE AS row_count
-FROM part p
-LEFT JOIN name n ON n.name_id = p.table_id
+SELECT part.table_id, coalesce(nm.name, '#' || part.table_id) AS table_name, part.hour_start_ms::DOUBLE AS hour_start_ms,
+  part.after_batch_id::BIGINT AS after_batch_id, part.through_batch_id::BIGINT AS through_batch_id, part.row_count::DOUBLE AS row_count
+FROM part
+LEFT JOIN name nm ON nm.name_id = part.table_id
 ORDER BY ALL;
 
 -- name: find_interval_days

@@ -21,30 +21,31 @@ WITH chosen AS (
 ), last_place AS (
   SELECT field_ids, name_id, max(place) AS place FROM place GROUP BY ALL
 ), shape AS (
-  SELECT p.field_ids, list(coalesce(n.name, '#' || p.name_id) ORDER BY p.place) AS fields, list(p.place ORDER BY p.place) AS places
-  FROM last_place p LEFT JOIN name n USING (name_id)
-  GROUP BY p.field_ids
+  SELECT last_place.field_ids, list(coalesce(nm.name, '#' || last_place.name_id) ORDER BY last_place.place) AS fields,
+    list(last_place.place ORDER BY last_place.place) AS places
+  FROM last_place LEFT JOIN name nm USING (name_id)
+  GROUP BY last_place.field_ids
 )
 SELECT
   $table_name::VARCHAR AS "table",
-  CASE m.kind WHEN 0 THEN 'telemetry' WHEN 1 THEN 'device_status' WHEN 2 THEN 'audit' ELSE 'unknown' END AS kind,
-  m.device,
-  n.name AS source,
-  make_timestamptz(m.event_time_ms * 1000) AS event_time,
-  make_timestamptz(m.store_time_ms * 1000) AS store_time,
-  m.stream_offset,
-  m.message_id,
+  CASE chosen.kind WHEN 0 THEN 'telemetry' WHEN 1 THEN 'device_status' WHEN 2 THEN 'audit' ELSE 'unknown' END AS kind,
+  chosen.device,
+  nm.name AS source,
+  make_timestamptz(chosen.event_time_ms * 1000) AS event_time,
+  make_timestamptz(chosen.store_time_ms * 1000) AS store_time,
+  chosen.stream_offset,
+  chosen.message_id,
   CASE
-    WHEN s.places IS NULL THEN MAP {}
-    WHEN len(s.places) = len(m.field_ids) THEN map(s.fields, m.numbers)
-    ELSE map(s.fields, list_select(m.numbers, s.places))
+    WHEN shape.places IS NULL THEN MAP {}
+    WHEN len(shape.places) = len(chosen.field_ids) THEN map(shape.fields, chosen.numbers)
+    ELSE map(shape.fields, list_select(chosen.numbers, shape.places))
   END::MAP(VARCHAR, DOUBLE) AS data,
-  m.other,
-  m.batch_id
-FROM chosen m
-LEFT JOIN shape s ON s.field_ids = m.field_ids
-LEFT JOIN name n ON n.name_id = m.source_id
-ORDER BY m.device, m.event_time_ms, m.stream_offset;
+  chosen.other,
+  chosen.batch_id
+FROM chosen
+LEFT JOIN shape ON shape.field_ids = chosen.field_ids
+LEFT JOIN name nm ON nm.name_id = chosen.source_id
+ORDER BY chosen.device, chosen.event_time_ms, chosen.stream_offset;
 
 -- name: select_gap
 -- Selects the ranges of the stream that could not be read.

@@ -10,21 +10,21 @@
 -- name: select_interval_energy
 -- Selects the reported intervals from $start_ms up to $end_ms (excluded).
 SELECT
-  s.device,
-  s.source,
-  e.identity->>'table' AS "table",
-  e.identity->>'field' AS field,
-  e.identity->>'method' AS method,
-  s.stream_id,
-  make_timestamptz(i.interval_start_ms * 1000) AS interval_start,
-  i.energy_wh,
-  i.covered_ms,
-  coalesce((SELECT list(q.flag ORDER BY q.bit) FROM quality_flag q WHERE i.flags & q.bit <> 0), []) AS flags
-FROM reported_interval i
-LEFT JOIN series s USING (series_id)
-LEFT JOIN energy_stream e USING (stream_id)
-WHERE i.interval_start_ms >= $start_ms::BIGINT AND i.interval_start_ms < $end_ms::BIGINT
-ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms;
+  se.device,
+  se.source,
+  es.identity->>'table' AS "table",
+  es.identity->>'field' AS field,
+  es.identity->>'method' AS method,
+  se.stream_id,
+  make_timestamptz(ri.interval_start_ms * 1000) AS interval_start,
+  ri.energy_wh,
+  ri.covered_ms,
+  coalesce((SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE ri.flags & quality_flag.bit <> 0), []) AS flags
+FROM reported_interval ri
+LEFT JOIN series se USING (series_id)
+LEFT JOIN energy_stream es USING (stream_id)
+WHERE ri.interval_start_ms >= $start_ms::BIGINT AND ri.interval_start_ms < $end_ms::BIGINT
+ORDER BY se.device, se.source, se.stream_id, ri.interval_start_ms;
 
 -- name: select_daily_energy
 -- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report.
@@ -33,23 +33,23 @@ ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms;
 --   coverage   share of the day, 0 to 1
 --   status, version, computed_at
 SELECT
-  d.day,
-  d.device,
-  d.source,
-  d.energy_wh,
-  d.method,
-  e.identity->>'table' AS "table",
-  e.identity->>'field' AS field,
-  d.stream_id,
-  coalesce((SELECT list(q.flag ORDER BY q.bit) FROM quality_flag q WHERE d.flags & q.bit <> 0), []) AS flags,
-  d.coverage,
-  d.status,
-  d.version,
-  make_timestamptz(d.computed_at_ms * 1000) AS computed_at
-FROM daily_energy d
-LEFT JOIN energy_stream e USING (stream_id)
-WHERE d.day >= $start_day::DATE AND d.day < $end_day::DATE
-ORDER BY d.day, d.device, d.source;
+  de.day,
+  de.device,
+  de.source,
+  de.energy_wh,
+  de.method,
+  es.identity->>'table' AS "table",
+  es.identity->>'field' AS field,
+  de.stream_id,
+  coalesce((SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE de.flags & quality_flag.bit <> 0), []) AS flags,
+  de.coverage,
+  de.status,
+  de.version,
+  make_timestamptz(de.computed_at_ms * 1000) AS computed_at
+FROM daily_energy de
+LEFT JOIN energy_stream es USING (stream_id)
+WHERE de.day >= $start_day::DATE AND de.day < $end_day::DATE
+ORDER BY de.day, de.device, de.source;
 
 -- name: select_daily_energy_version
 -- Selects the versions of the days from $start_day up to $end_day (excluded; local days).
@@ -60,51 +60,51 @@ ORDER BY d.day, d.device, d.source;
 --   coverage    share of the day, 0 to 1
 --   status, computed_at, causes, batch_id
 SELECT
-  v.day,
-  v.device,
-  v.source,
-  v.version,
-  v.energy_wh,
-  v.method,
-  coalesce((SELECT list(q.flag ORDER BY q.bit) FROM quality_flag q WHERE v.flags & q.bit <> 0), []) AS flags,
-  v.coverage,
-  v.status,
-  make_timestamptz(v.computed_at_ms * 1000) AS computed_at,
-  v.causes,
-  v.batch_id
-FROM daily_energy_history v
-WHERE v.day >= $start_day::DATE AND v.day < $end_day::DATE
-ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms;
+  version.day,
+  version.device,
+  version.source,
+  version.version,
+  version.energy_wh,
+  version.method,
+  coalesce((SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE version.flags & quality_flag.bit <> 0), []) AS flags,
+  version.coverage,
+  version.status,
+  make_timestamptz(version.computed_at_ms * 1000) AS computed_at,
+  version.causes,
+  version.batch_id
+FROM daily_energy_history version
+WHERE version.day >= $start_day::DATE AND version.day < $end_day::DATE
+ORDER BY version.day, version.device, version.source, version.version, version.computed_at_ms;
 
 -- name: select_correction
 -- Selects the corrections of people.
 SELECT
-  c.correction_id,
-  c.kind,
-  c.device,
-  c.source,
-  c.table_name AS "table",
-  c.field,
-  c.day,
-  make_timestamptz(c.from_ms * 1000) AS from_time,
-  make_timestamptz(c.to_ms * 1000) AS to_time,
-  c.energy_wh,
-  c.basis,
-  c.reason,
-  c.author,
-  make_timestamptz(c.created_at_ms * 1000) AS created_at,
-  c.undoes,
-  u.correction_id AS undone_by,
-  e.days,
-  e.before_wh,
-  e.after_wh
-FROM correction c
-LEFT JOIN correction u ON u.undoes = c.correction_id
+  co.correction_id,
+  co.kind,
+  co.device,
+  co.source,
+  co.table_name AS "table",
+  co.field,
+  co.day,
+  make_timestamptz(co.from_ms * 1000) AS from_time,
+  make_timestamptz(co.to_ms * 1000) AS to_time,
+  co.energy_wh,
+  co.basis,
+  co.reason,
+  co.author,
+  make_timestamptz(co.created_at_ms * 1000) AS created_at,
+  co.undoes,
+  undo.correction_id AS undone_by,
+  effect.days,
+  effect.before_wh,
+  effect.after_wh
+FROM correction co
+LEFT JOIN correction undo ON undo.undoes = co.correction_id
 LEFT JOIN (
   SELECT correction_id, count(*) AS days, sum(before_wh)::BIGINT AS before_wh, sum(after_wh)::BIGINT AS after_wh
   FROM correction_effect GROUP BY correction_id
-) AS e ON e.correction_id = c.correction_id
-ORDER BY c.correction_id;
+) AS effect ON effect.correction_id = co.correction_id
+ORDER BY co.correction_id;
 
 -- name: select_series
 -- Selects the devices and sources with energy, and the field of each.
@@ -115,19 +115,20 @@ ORDER BY c.correction_id;
 --   resolution_wh   resolution of a register, a configured jitter divided by jitter_resolutions(); null if
 --                   unknown
 SELECT
-  s.device,
-  s.source,
-  s.stream_id,
-  e.identity->>'table' AS "table",
-  e.identity->>'field' AS field,
-  e.identity->>'method' AS method,
-  e.settings IS NOT NULL AS active,
-  CASE WHEN e.identity->>'method' NOT IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'interval')::BIGINT, s.step_ms) END AS step_ms,
-  CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy')
-    THEN coalesce((e.settings->>'jitter')::DOUBLE / jitter_resolutions(), s.resolution)
+  se.device,
+  se.source,
+  se.stream_id,
+  es.identity->>'table' AS "table",
+  es.identity->>'field' AS field,
+  es.identity->>'method' AS method,
+  es.settings IS NOT NULL AS active,
+  CASE WHEN es.identity->>'method' NOT IN ('total_energy', 'daily_energy')
+    THEN coalesce((es.settings->>'interval')::BIGINT, se.step_ms) END AS step_ms,
+  CASE WHEN es.identity->>'method' IN ('total_energy', 'daily_energy')
+    THEN coalesce((es.settings->>'jitter')::DOUBLE / jitter_resolutions(), se.resolution)
     END AS resolution_wh
-FROM series s LEFT JOIN energy_stream e USING (stream_id)
-ORDER BY s.device, s.source, e.stream_id;
+FROM series se LEFT JOIN energy_stream es USING (stream_id)
+ORDER BY se.device, se.source, es.stream_id;
 
 -- name: select_local_day
 -- Selects the local days of the workgroup, from the first to the last with energy, with their bounds.

@@ -30,11 +30,11 @@ SELECT count(*)::DOUBLE AS value_count FROM chosen;
 -- name: select_split_days
 -- Selects the sources and days of "chosen" of which the device counts only a part. Reads chosen and
 -- device_source. balance/find_read_from reads it as "wanted".
-SELECT c.device, c.source, c.day AS own_day
-FROM chosen c
-JOIN device_source s ON s.device = c.device AND s.source = c.source
-  AND c.day >= coalesce(s.valid_from, DATE '-infinity') AND c.day <= coalesce(s.valid_to, DATE 'infinity')
-WHERE s.counts AND s.part <> 'whole';
+SELECT ch.device, ch.source, ch.day AS own_day
+FROM chosen ch
+JOIN device_source dso ON dso.device = ch.device AND dso.source = ch.source
+  AND ch.day >= coalesce(dso.valid_from, DATE '-infinity') AND ch.day <= coalesce(dso.valid_to, DATE 'infinity')
+WHERE dso.counts AND dso.part <> 'whole';
 
 -- name: select_own_days
 -- Selects the local days of the workgroup. $own_days, $own_starts_ms, $own_ends_ms: from the time zone
@@ -44,16 +44,16 @@ SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[
 -- name: select_source_day
 -- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see
 -- balance/sum_rise_fall).
-SELECT c.day, c.day AS reported_day, c.device, c.source, c.energy_wh, r.rise_wh, r.fall_wh, [c.method] AS methods, c.flags, c.coverage, c.status,
-  c.version, c.computed_at
-FROM chosen c
-LEFT JOIN rise_fall r ON r.day = c.day AND r.device = c.device AND r.source = c.source;
+SELECT ch.day, ch.day AS reported_day, ch.device, ch.source, ch.energy_wh, rise_fall.rise_wh, rise_fall.fall_wh,
+  [ch.method] AS methods, ch.flags, ch.coverage, ch.status, ch.version, ch.computed_at
+FROM chosen ch
+LEFT JOIN rise_fall ON rise_fall.day = ch.day AND rise_fall.device = ch.device AND rise_fall.source = ch.source;
 
 -- name: select_counted
 -- Selects the rows of "chosen" that count for their device, with the part that counts. Reads chosen and
 -- device_source (see balance/find_device_source). A source that is not in device_source counts as a whole.
-SELECT c.*, coalesce(s.part, 'whole') AS part
-FROM chosen c
-LEFT JOIN device_source s ON s.device = c.device AND s.source = c.source
-  AND c.day >= coalesce(s.valid_from, DATE '-infinity') AND c.day <= coalesce(s.valid_to, DATE 'infinity')
-WHERE coalesce(s.counts, true);
+SELECT ch.*, coalesce(dso.part, 'whole') AS part
+FROM chosen ch
+LEFT JOIN device_source dso ON dso.device = ch.device AND dso.source = ch.source
+  AND ch.day >= coalesce(dso.valid_from, DATE '-infinity') AND ch.day <= coalesce(dso.valid_to, DATE 'infinity')
+WHERE coalesce(dso.counts, true);

@@ -17,7 +17,7 @@ WITH graded AS (
   FROM graded
   GROUP BY coverage, status, methods, flags
 ), cell AS (
-  SELECT g.device, g.day, k.kind_index FROM graded g JOIN kind k USING (coverage, status, methods, flags)
+  SELECT graded.device, graded.day, kind.kind_index FROM graded JOIN kind USING (coverage, status, methods, flags)
 ), grid AS (
   SELECT device, day
   FROM (SELECT DISTINCT device FROM cell)
@@ -27,8 +27,8 @@ SELECT 'kind' AS part, kind_index AS place, '' AS device,
   to_json({ coverage: coverage / 100, status: status, methods: methods, flags: flags })::VARCHAR AS text
 FROM kind
 UNION ALL
-SELECT 'device', 0, g.device::VARCHAR,
-  concat('"', g.device, '":[', string_agg(coalesce(c.kind_index::VARCHAR, 'null'), ',' ORDER BY g.day), ']')
-FROM grid g
-LEFT JOIN cell c ON c.device = g.device AND c.day = g.day
-GROUP BY g.device;
+SELECT 'device', 0, grid.device::VARCHAR,
+  concat('"', grid.device, '":[', string_agg(coalesce(cell.kind_index::VARCHAR, 'null'), ',' ORDER BY grid.day), ']')
+FROM grid
+LEFT JOIN cell ON cell.device = grid.device AND cell.day = grid.day
+GROUP BY grid.device;

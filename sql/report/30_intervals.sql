@@ -20,27 +20,28 @@ WITH piece AS (
   SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($own_days::VARCHAR[])::DATE AS own_day,
     unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
 )
-SELECT d.day, d.device, d.source, d.at_ms,
+SELECT wanted.day, wanted.device, wanted.source, wanted.at_ms,
   CASE
-    WHEN i.energy_wh IS NULL OR d.part = 'whole' THEN i.energy_wh
-    WHEN d.part = 'rise' THEN greatest(i.energy_wh, 0)
-    ELSE greatest(-i.energy_wh, 0)
+    WHEN stored.energy_wh IS NULL OR wanted.part = 'whole' THEN stored.energy_wh
+    WHEN wanted.part = 'rise' THEN greatest(stored.energy_wh, 0)
+    ELSE greatest(-stored.energy_wh, 0)
   END AS energy_wh
 FROM (
-  SELECT s.day, s.device, s.source, c.stream_id, c.part, unnest(range(p.start_ms, p.end_ms, $interval_ms::BIGINT)) AS at_ms
-  FROM (SELECT DISTINCT p.day, c.device, c.source FROM counted AS c JOIN piece AS p ON p.own_day = c.day) AS s
-  JOIN piece AS p ON p.day = s.day
+  SELECT source_day.day, source_day.device, source_day.source, counted.stream_id, counted.part,
+    unnest(range(piece.start_ms, piece.end_ms, $interval_ms::BIGINT)) AS at_ms
+  FROM (SELECT DISTINCT piece.day, counted.device, counted.source FROM counted JOIN piece ON piece.own_day = counted.day) AS source_day
+  JOIN piece ON piece.day = source_day.day
   -- A day of another zone can begin or end on a day without energy. Its intervals are null.
-  LEFT JOIN counted AS c ON c.day = p.own_day AND c.device = s.device AND c.source = s.source
-) AS d
+  LEFT JOIN counted ON counted.day = piece.own_day AND counted.device = source_day.device AND counted.source = source_day.source
+) AS wanted
 LEFT JOIN (
   SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh
   FROM read_parquet($interval_files, hive_partitioning = false)
   WHERE interval_start >= make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
     AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
     AND (covered_ms > 0 OR energy_wh <> 0)
-) AS i
-  ON i.device = d.device AND i.source = d.source AND i.stream_id = d.stream_id AND i.at_ms = d.at_ms;
+) AS stored
+  ON stored.device = wanted.device AND stored.source = wanted.source AND stored.stream_id = wanted.stream_id AND stored.at_ms = wanted.at_ms;
 
 -- name: answer_intervals_by_source
 -- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in

@@ -34,23 +34,24 @@ WHERE start_ms < end_ms;
 --   revision    the highest of its readings
 WITH reading AS (
   -- The current readings that reach into the days.
-  SELECT m.key, r.energy_wh, r.quality, r.revision, epoch_ms(r.interval_start) AS start_ms, epoch_ms(r.interval_end) AS end_ms
-  FROM read_parquet($reading_files, hive_partitioning = false) r
-  JOIN member m ON m.code = r.meter_code
-  WHERE r.is_current
-    AND r.interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
-    AND r.interval_end > make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
+  SELECT member.key, stored.energy_wh, stored.quality, stored.revision,
+    epoch_ms(stored.interval_start) AS start_ms, epoch_ms(stored.interval_end) AS end_ms
+  FROM read_parquet($reading_files, hive_partitioning = false) AS stored
+  JOIN member ON member.code = stored.meter_code
+  WHERE stored.is_current
+    AND stored.interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
+    AND stored.interval_end > make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
 ), cut AS (
   -- The part of each reading on each day: its energy up to the end of the day minus that up to its start.
-  SELECT r.key, l.day, r.quality, r.revision,
-    l.end_ms - l.start_ms AS day_ms,
-    r.start_ms < l.start_ms OR r.end_ms > l.end_ms AS is_cut,
-    CASE WHEN r.energy_wh IS NULL THEN 0 ELSE least(r.end_ms, l.end_ms) - greatest(r.start_ms, l.start_ms) END AS covered_ms,
-    CASE WHEN r.start_ms >= l.start_ms THEN 0
-      ELSE round(r.energy_wh * ((l.start_ms - r.start_ms) / (r.end_ms - r.start_ms))) END AS from_wh,
-    CASE WHEN r.end_ms <= l.end_ms THEN r.energy_wh
-      ELSE round(r.energy_wh * ((l.end_ms - r.start_ms) / (r.end_ms - r.start_ms))) END AS to_wh
-  FROM reading r JOIN local_day l ON r.start_ms < l.end_ms AND r.end_ms > l.start_ms
+  SELECT reading.key, ld.day, reading.quality, reading.revision,
+    ld.end_ms - ld.start_ms AS day_ms,
+    reading.start_ms < ld.start_ms OR reading.end_ms > ld.end_ms AS is_cut,
+    CASE WHEN reading.energy_wh IS NULL THEN 0 ELSE least(reading.end_ms, ld.end_ms) - greatest(reading.start_ms, ld.start_ms) END AS covered_ms,
+    CASE WHEN reading.start_ms >= ld.start_ms THEN 0
+      ELSE round(reading.energy_wh * ((ld.start_ms - reading.start_ms) / (reading.end_ms - reading.start_ms))) END AS from_wh,
+    CASE WHEN reading.end_ms <= ld.end_ms THEN reading.energy_wh
+      ELSE round(reading.energy_wh * ((ld.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms))) END AS to_wh
+  FROM reading JOIN local_day ld ON reading.start_ms < ld.end_ms AND reading.end_ms > ld.start_ms
 ), summed AS (
   -- In whole thousandths of a Wh, so that sums are exact in any order.
   SELECT key, day,
@@ -108,20 +109,21 @@ SELECT * REPLACE (
     CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall_wh END AS fall_wh
   )
 FROM (
-  SELECT s.own_day AS day, s.day AS reported_day, i.device, i.source,
-    sum(i.energy_wh)::BIGINT AS energy_wh,
-    sum(greatest(i.energy_wh, 0))::BIGINT AS rise_wh,
-    sum(greatest(-i.energy_wh, 0))::BIGINT AS fall_wh,
-    coalesce(sum(abs(i.energy_wh)) FILTER (list_contains(i.flags, 'estimated')), 0) AS spread_wh,
-    sum(i.covered_ms) / any_value(s.end_ms - s.start_ms) AS coverage,
+  SELECT slot.own_day AS day, slot.day AS reported_day, stored.device, stored.source,
+    sum(stored.energy_wh)::BIGINT AS energy_wh,
+    sum(greatest(stored.energy_wh, 0))::BIGINT AS rise_wh,
+    sum(greatest(-stored.energy_wh, 0))::BIGINT AS fall_wh,
+    coalesce(sum(abs(stored.energy_wh)) FILTER (list_contains(stored.flags, 'estimated')), 0) AS spread_wh,
+    sum(stored.covered_ms) / any_value(slot.end_ms - slot.start_ms) AS coverage,
     list_concat(
-      list_filter(list_distinct(flatten(list(i.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
+      list_filter(list_distinct(flatten(list(stored.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
       -- The day is estimated if a bound of it is.
-      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + (SELECT interval_ms FROM rule) = s.end_ms))
+      CASE WHEN bool_or(list_contains(stored.flags, 'estimated')
+          AND (stored.at_ms = slot.start_ms OR stored.at_ms + (SELECT interval_ms FROM rule) = slot.end_ms))
         THEN ['estimated'] ELSE [] END,
-      CASE WHEN bool_or(r.is_incomplete) THEN ['incomplete'] ELSE [] END
+      CASE WHEN bool_or(read_from.is_incomplete) THEN ['incomplete'] ELSE [] END
     ) AS flags,
-    max(r.version) AS version,
+    max(read_from.version) AS version,
     []::VARCHAR[] AS methods, 'final' AS status, NULL::TIMESTAMPTZ AS computed_at
   FROM (
     SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh, covered_ms, flags
@@ -130,10 +132,11 @@ FROM (
       AND interval_start < make_timestamptz(list_max($own_ends_ms::BIGINT[]) * 1000)
       AND device IN (SELECT device FROM member)
       AND (covered_ms > 0 OR energy_wh <> 0)
-  ) i
-  JOIN slot s USING (at_ms)
-  JOIN read_from r ON r.own_day = s.own_day AND r.device = i.device AND r.source = i.source AND r.stream_id = i.stream_id
-  GROUP BY s.own_day, s.day, i.device, i.source
+  ) AS stored
+  JOIN slot USING (at_ms)
+  JOIN read_from ON read_from.own_day = slot.own_day AND read_from.device = stored.device
+    AND read_from.source = stored.source AND read_from.stream_id = stored.stream_id
+  GROUP BY slot.own_day, slot.day, stored.device, stored.source
 );
 
 -- name: select_derived_days
@@ -143,11 +146,11 @@ FROM (
 --   key, day, energy_wh, coverage, flags, quality   as in select_uploaded_days
 --   revision                                        the highest version of its parts
 WITH part AS (
-  SELECT m.key, d.reported_day AS day, d.energy_wh, d.coverage, d.flags, d.version
-  FROM source_day d JOIN member m ON m.device = d.device AND m.source = d.source
+  SELECT member.key, sod.reported_day AS day, sod.energy_wh, sod.coverage, sod.flags, sod.version
+  FROM source_day sod JOIN member ON member.device = sod.device AND member.source = sod.source
   UNION ALL
-  SELECT m.key, d.reported_day, d.energy_wh, d.coverage, d.flags, d.version
-  FROM device_day d JOIN member m ON m.device = d.device AND m.source IS NULL
+  SELECT member.key, device_day.reported_day, device_day.energy_wh, device_day.coverage, device_day.flags, device_day.version
+  FROM device_day JOIN member ON member.device = device_day.device AND member.source IS NULL
 ), summed AS (
   SELECT key, day,
     CASE WHEN count(energy_wh) = count(*) THEN sum(energy_wh) END::BIGINT AS energy_wh,

@@ -21,9 +21,10 @@ SELECT
     flags: flags,
     coverage: coverage,
     revision: revision,
-    source: CASE WHEN m.device IS NULL THEN to_json({kind: 'uploaded'}) ELSE to_json({kind: 'derived', device: m.device, source: m.source}) END
+    source: CASE WHEN member.device IS NULL THEN to_json({kind: 'uploaded'})
+      ELSE to_json({kind: 'derived', device: member.device, source: member.source}) END
   })), ',' ORDER BY key)) AS members
-FROM meter_day JOIN member m USING (key)
+FROM meter_day JOIN member USING (key)
 GROUP BY day;
 
 -- name: answer_budget_details

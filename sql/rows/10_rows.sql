@@ -79,10 +79,11 @@ GROUP BY day, device, at_ms;
 --   revision
 --   kind             uploaded or derived
 --   device, source   of a derived meter
-SELECT d.day, d.key AS meter, d.energy_wh, d.quality, d.flags, d.coverage::DOUBLE AS coverage, d.revision,
-  CASE WHEN m.device IS NULL THEN 'uploaded' ELSE 'derived' END AS kind, m.device, m.source
-FROM meter_day AS d
-JOIN member AS m USING (key);
+SELECT meter_day.day, meter_day.key AS meter, meter_day.energy_wh, meter_day.quality, meter_day.flags,
+  meter_day.coverage::DOUBLE AS coverage, meter_day.revision,
+  CASE WHEN member.device IS NULL THEN 'uploaded' ELSE 'derived' END AS kind, member.device, member.source
+FROM meter_day
+JOIN member USING (key);
 
 -- name: select_budget_days
 -- Returns days of budgets as rows ("meter_day": see report/select_budget_days).

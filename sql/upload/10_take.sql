@@ -54,9 +54,9 @@ FROM (SELECT unnest(from_json($rows,
 
 -- name: find_other_kind
 -- Returns meters of the upload that already have readings of the other kind (registers or intervals).
-SELECT i.meter_code, min(i.line)::DOUBLE AS line
-FROM incoming i
+SELECT inc.meter_code, min(inc.line)::DOUBLE AS line
+FROM incoming inc
 WHERE CASE WHEN $is_register
-  THEN i.meter_code IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL AND NOT from_register)
-  ELSE i.meter_code IN (SELECT meter_code FROM meter_register WHERE replaced_by IS NULL) END
+  THEN inc.meter_code IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL AND NOT from_register)
+  ELSE inc.meter_code IN (SELECT meter_code FROM meter_register WHERE replaced_by IS NULL) END
 GROUP BY ALL ORDER BY ALL;

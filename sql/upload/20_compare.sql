@@ -14,19 +14,21 @@
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT m.rowid AS row_id, m.meter_code AS key, m.start_ms AS start_at, m.end_ms AS end_at, m.energy_wh, m.direction, m.quality AS detail, m.revision,
-  m.received_at_ms
-FROM meter_reading m JOIN span s USING (meter_code)
-WHERE m.replaced_by IS NULL AND m.start_ms < s.end_at AND m.end_ms > s.start_at;
+SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms AS start_at, meter_reading.end_ms AS end_at,
+  meter_reading.energy_wh, meter_reading.direction, meter_reading.quality AS detail, meter_reading.revision,
+  meter_reading.received_at_ms
+FROM meter_reading JOIN span USING (meter_code)
+WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < span.end_at AND meter_reading.end_ms > span.start_at;
 
 -- name: find_current_registers
 -- Selects the current register values of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT r.rowid AS row_id, r.meter_code AS key, r.at_ms AS start_at, r.at_ms AS end_at, r.value_wh AS energy_wh, r.direction, r.quality AS detail,
-  r.revision, 0 AS received_at_ms
-FROM meter_register r JOIN span s USING (meter_code)
-WHERE r.replaced_by IS NULL AND r.at_ms BETWEEN s.start_at AND s.end_at;
+SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_at, meter_register.at_ms AS end_at,
+  meter_register.value_wh AS energy_wh, meter_register.direction, meter_register.quality AS detail,
+  meter_register.revision, 0 AS received_at_ms
+FROM meter_register JOIN span USING (meter_code)
+WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN span.start_at AND span.end_at;
 
 -- name: find_current_budgets
 -- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
@@ -63,13 +65,14 @@ SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
 --   is_same          both rows say the same
 CREATE OR REPLACE TEMP TABLE overlap AS
 SELECT
-  c.row_id,
-  n.rowid AS new_id,
-  c.revision,
-  c.end_at - c.start_at AS length,
-  c.end_at - c.start_at AS shared,
-  c.energy_wh IS NOT DISTINCT FROM n.energy_wh AND c.direction IS NOT DISTINCT FROM n.direction AND c.detail = n.detail AS is_same
-FROM current_row c JOIN incoming n USING (key, start_at, end_at);
+  current_row.row_id,
+  inc.rowid AS new_id,
+  current_row.revision,
+  current_row.end_at - current_row.start_at AS length,
+  current_row.end_at - current_row.start_at AS shared,
+  current_row.energy_wh IS NOT DISTINCT FROM inc.energy_wh AND current_row.direction IS NOT DISTINCT FROM inc.direction
+    AND current_row.detail = inc.detail AS is_same
+FROM current_row JOIN incoming inc USING (key, start_at, end_at);
 
 -- name: find_overlaps
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
@@ -79,16 +82,16 @@ WITH kept AS (
   -- The rows on either side that have no counterpart with the same place.
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), placed AS (
-  SELECT i.rowid AS new_id, i.key, i.start_at, i.end_at FROM incoming i ANTI JOIN overlap o ON i.rowid = o.new_id
+  SELECT inc.rowid AS new_id, inc.key, inc.start_at, inc.end_at FROM incoming inc ANTI JOIN overlap ON inc.rowid = overlap.new_id
 ), pair AS (
   -- The row of the upload begins in the current one, or the current one begins in it.
-  SELECT c.row_id, n.new_id, c.revision, c.start_at AS c_start, c.end_at AS c_end, n.start_at AS n_start, n.end_at AS n_end
-  FROM placed n ASOF JOIN kept c ON n.key = c.key AND n.start_at >= c.start_at
-  WHERE c.end_at > n.start_at
+  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS c_start, kept.end_at AS c_end, placed.start_at AS n_start, placed.end_at AS n_end
+  FROM placed ASOF JOIN kept ON placed.key = kept.key AND placed.start_at >= kept.start_at
+  WHERE kept.end_at > placed.start_at
   UNION
-  SELECT c.row_id, n.new_id, c.revision, c.start_at, c.end_at, n.start_at, n.end_at
-  FROM kept c ASOF JOIN placed n ON c.key = n.key AND c.start_at >= n.start_at
-  WHERE n.end_at > c.start_at
+  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at, kept.end_at, placed.start_at, placed.end_at
+  FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_at >= placed.start_at
+  WHERE placed.end_at > kept.start_at
 )
 SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest(c_start, n_start), false FROM pair;
 
@@ -98,17 +101,18 @@ SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest
 --   line                               of the row of the upload
 --   start_at, end_at, received_at_ms   of the current row
 WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared) < any_value(length))
-SELECT n.line::DOUBLE AS line, c.start_at::DOUBLE AS start_at, c.end_at::DOUBLE AS end_at, c.received_at_ms::DOUBLE AS received_at_ms
-FROM cut JOIN incoming n ON n.rowid = cut.new_id JOIN current_row c USING (row_id)
-ORDER BY n.line
+SELECT inc.line::DOUBLE AS line, current_row.start_at::DOUBLE AS start_at, current_row.end_at::DOUBLE AS end_at,
+  current_row.received_at_ms::DOUBLE AS received_at_ms
+FROM cut JOIN incoming inc ON inc.rowid = cut.new_id JOIN current_row USING (row_id)
+ORDER BY inc.line
 LIMIT $rows_max::BIGINT;
 
 -- name: set_revisions
 -- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the
 -- row that they replace.
-UPDATE incoming SET is_same = o.is_same, revision = o.revision + CASE WHEN o.is_same THEN 0 ELSE 1 END
-FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) o
-WHERE incoming.rowid = o.new_id;
+UPDATE incoming SET is_same = matched.is_same, revision = matched.revision + CASE WHEN matched.is_same THEN 0 ELSE 1 END
+FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) AS matched
+WHERE incoming.rowid = matched.new_id;
 
 -- name: find_replaced
 -- Finds the rows that the upload replaces.

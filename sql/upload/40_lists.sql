@@ -25,10 +25,11 @@ FROM meter_reading
 WHERE replaced_by IS NULL
 GROUP BY meter_code
 UNION ALL
-SELECT r.meter_code, true, 0, min(r.at_ms), max(r.at_ms), 0, 0, max(r.revision), max(u.received_at_ms)
-FROM meter_register r JOIN upload u USING (upload_id)
-WHERE r.replaced_by IS NULL AND r.meter_code NOT IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL)
-GROUP BY r.meter_code
+SELECT meter_register.meter_code, true, 0, min(meter_register.at_ms), max(meter_register.at_ms), 0, 0,
+  max(meter_register.revision), max(upload.received_at_ms)
+FROM meter_register JOIN upload USING (upload_id)
+WHERE meter_register.replaced_by IS NULL AND meter_register.meter_code NOT IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL)
+GROUP BY meter_register.meter_code
 ORDER BY ALL;
 
 -- name: list_budgets

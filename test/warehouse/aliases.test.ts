@@ -1,10 +1,11 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readStatements } from '../../src/warehouse/load-sql.ts';
 
 const sql = join(import.meta.dirname, '../../sql');
-/** The folders that read the tables of the roll-up most. */
-const folders = ['rollup', 'balance', 'explain'];
+/** The migrations stay as they were released. */
+const folders = readdirSync(sql).filter((folder) => folder !== 'schema');
 const SUBQUERY = '(SELECT)';
 /**
  * Short words that name the role of a table in a statement, and not the table. Longer words are always roles.
@@ -63,7 +64,6 @@ describe.each(folders)('in sql/%s', (folder) => {
   const ofSteps = aliases.filter(({ isLocal }) => isLocal);
 
   test('an alias stands for one table', () => {
-    expect(ofTables.length).toBeGreaterThan(15);
     expect(ambiguous(ofTables.map(({ alias, relation }) => [alias, relation]))).toEqual([]);
   });
 
@@ -84,6 +84,7 @@ test('a table has one short alias of two or three letters in all folders', () =>
   const short = folders
     .flatMap(aliasesOf)
     .filter(({ alias, isLocal }) => !isLocal && alias.length <= 3 && !ROLES.has(alias));
+  expect(short.length).toBeGreaterThan(300);
   expect(ambiguous(short.map(({ alias, relation }) => [relation, alias]))).toEqual([]);
   expect(ambiguous(short.map(({ alias, relation }) => [alias, relation]))).toEqual([]);
   expect(short.filter(({ alias }) => alias.length === 1)).toEqual([]);
