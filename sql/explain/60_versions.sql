@@ -23,7 +23,7 @@ FROM (
 GROUP BY ALL
 ORDER BY version, computed_at_ms;
 
--- name: find_causes
+-- name: find_version_batches
 -- Returns the batches after $after_batch up to $upto_batch that contained readings of a device ($device) and
 -- source ($source), in order. This includes readings that are no longer used, because they were used when the
 -- version was computed.

@@ -12,9 +12,10 @@
 -- name: find_changed_breaks
 -- Compares the breaks in scope with the stored ones. The search goes up to the reading after the scope,
 -- because that pair can have another first reading now.
--- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; the first
--- two pairs away from zero (the first one can end at an average); a pair that returns at once to the value
--- before a fall; a declared change. A register that restarts every day has breaks only inside a day.
+-- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; a rise from
+-- zero, and the pair after it, because the first value after zero can be an average; a pair that returns at
+-- once to the value before a fall; a declared change. A register that restarts every day has breaks only
+-- inside a day.
 -- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first
 -- reading of a series is compared with itself.
 -- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or

@@ -123,7 +123,7 @@ FROM best;
 -- name: substitute_methods
 -- Chooses another method for days whose first method must be wrong. The registers of a source are one
 -- witness, because they can be one counter. Power is another witness. There are three rules, for days on
--- which power covers as much time:
+-- which power covers about as much time as the register:
 -- 1. The register and power are apart, and the other register agrees with power. Then the other register is
 -- right.
 -- 2. The register had to be repaired (reset, rebase, glitch, spike), is far apart from power, and no other

@@ -1,11 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import { formatInstantOrNull } from '../lib/time.ts';
+import { type VersionCause, versionCauses } from '../rollup/version-causes.ts';
 import { query } from '../warehouse/query.ts';
 import { percentText } from './explain-series.ts';
 import { counted, instant, plainNumber } from './explain-words.ts';
 import type { Day, Span } from './explained-day.ts';
-import type { Cause, ExplainedCorrection, Version } from './explained-schema.ts';
+import type { ExplainedCorrection, Version, VersionBatch } from './explained-schema.ts';
 
 type VersionRow = {
   energy_wh: number | null;
@@ -15,9 +16,10 @@ type VersionRow = {
   version: number;
   computed_at_ms: number;
   batch_id: bigint;
-  causes: { items: string[] } | null;
+  /** Null for versions of releases that did not store it. */
+  causes: { items: VersionCause[] } | null;
 };
-type CauseRow = {
+type BatchRow = {
   batch_id: bigint;
   origin: string | null;
   landed_at_ms: number | null;
@@ -28,8 +30,11 @@ type CauseRow = {
   touches_day: boolean;
 };
 
+/** The causes that are told by their batches. */
+const bringsReadings: ReadonlySet<VersionCause> = new Set(['stream', 'import', 'backfill']);
+
 /** The most batches that are listed for each version. */
-const CAUSES_MAX = 20;
+const BATCHES_MAX = 20;
 
 /** Every version of a day, with its differences from the version before and the batches between them. */
 export async function readVersions(
@@ -46,7 +51,7 @@ export async function readVersions(
   const versions: Version[] = [];
   for (const [index, row] of rows.entries()) {
     const before = rows[index - 1];
-    const causes = await readCauses(connection, key, day, bracket, { before, row });
+    const batches = await readBatches(connection, key, day, bracket, { before, row });
     const flags = flagNames(row.flags ?? 0);
     const changes = before ? changesOf(before, row, flagNames) : [];
     versions.push({
@@ -58,24 +63,26 @@ export async function readVersions(
       computedAt: instant(row.computed_at_ms),
       batch: String(row.batch_id),
       changes,
-      batches: causes.length,
-      causes: causes.slice(0, CAUSES_MAX),
-      text: correctionSentence(corrections, row, changes) ?? sentence(causes, changes, before !== undefined),
+      batches: batches.length,
+      causes: batches.slice(0, BATCHES_MAX),
+      text:
+        correctionSentence(corrections, row, changes) ??
+        sentence(batches, row, changes, before !== undefined),
     });
   }
   return versions;
 }
 
-async function readCauses(
+async function readBatches(
   connection: DuckDBConnection,
   key: { device: string; source: string },
   day: Day,
   bracket: Span,
   { before, row }: { before: VersionRow | undefined; row: VersionRow },
-): Promise<Cause[]> {
+): Promise<VersionBatch[]> {
   // Before the first version only the readings around the day matter.
   const looked = before ? { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } : bracket;
-  const rows = await query<CauseRow>(connection, 'explain/find_causes', {
+  const rows = await query<BatchRow>(connection, 'explain/find_version_batches', {
     ...key,
     after_batch: before?.batch_id ?? -1n,
     upto_batch: row.batch_id,
@@ -85,8 +92,8 @@ async function readCauses(
     to_ms: BigInt(looked.toMs),
     end_ms: BigInt(day.endMs),
   });
-  const causes = rows.map(
-    (one): Cause => ({
+  const batches = rows.map(
+    (one): VersionBatch => ({
       batch: String(one.batch_id),
       origin: one.origin,
       landedAt: formatInstantOrNull(one.landed_at_ms),
@@ -97,7 +104,9 @@ async function readCauses(
       touchesDay: one.touches_day,
     }),
   );
-  return causes.some(({ touchesDay }) => touchesDay) ? causes.filter(({ touchesDay }) => touchesDay) : causes;
+  return batches.some(({ touchesDay }) => touchesDay)
+    ? batches.filter(({ touchesDay }) => touchesDay)
+    : batches;
 }
 
 function changesOf(before: VersionRow, row: VersionRow, flagNames: (bits: number) => string[]): string[] {
@@ -130,19 +139,30 @@ function correctionSentence(
     : `${what}a correction of another day or source`;
 }
 
-function sentence(causes: readonly Cause[], changes: readonly string[], isLater: boolean): string {
-  const readings = causes.reduce((sum, one) => sum + one.readings, 0);
-  const late = causes.reduce((sum, one) => sum + one.lateReadings, 0);
-  const origins = [...new Set(causes.map(({ origin }) => origin ?? 'a batch that is no longer known'))].join(
+function sentence(
+  batches: readonly VersionBatch[],
+  { causes }: VersionRow,
+  changes: readonly string[],
+  isLater: boolean,
+): string {
+  const readings = batches.reduce((sum, one) => sum + one.readings, 0);
+  const late = batches.reduce((sum, one) => sum + one.lateReadings, 0);
+  const origins = [...new Set(batches.map(({ origin }) => origin ?? 'a batch that is no longer known'))].join(
     ', ',
   );
   const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
-  const brought = `${counted(readings, 'reading')} in ${causes.length === 1 ? `batch ${causes[0]!.batch}` : counted(causes.length, 'batch')} from ${origins}`;
-  if (causes.length === 0) {
-    return `${what}${isLater ? 'no reading came; the settings, or limits that are learnt, had changed' : 'nothing is known of its readings'}`;
+  const brought = `${counted(readings, 'reading')} in ${batches.length === 1 ? `batch ${batches[0]!.batch}` : counted(batches.length, 'batch')} from ${origins}`;
+  if (!isLater) return batches.length === 0 ? `${what}nothing is known of its readings` : brought;
+  const others =
+    causes?.items.filter((cause) => !bringsReadings.has(cause)).map((cause) => versionCauses[cause]) ?? [];
+  if (batches.length === 0) {
+    const why =
+      others.length > 0 ? others.join(', ') : 'the settings, or limits that are learnt, had changed';
+    return `${what}no reading came; ${why}`;
   }
-  if (!isLater) return brought;
-  if (!causes[0]!.touchesDay) return `${what}${brought}, not of this day, changed what had happened before`;
-  if (late === 0) return `${what}${brought}`;
-  return `${what}${brought}, ${late < readings ? `of which ${plainNumber(late)} for this day, after it was over` : 'after the day was over'}`;
+  const also = others.length > 0 ? `; ${others.join(', ')}` : '';
+  if (!batches[0]!.touchesDay)
+    return `${what}${brought}, not of this day, changed what had happened before${also}`;
+  if (late === 0) return `${what}${brought}${also}`;
+  return `${what}${brought}, ${late < readings ? `of which ${plainNumber(late)} for this day, after it was over` : 'after the day was over'}${also}`;
 }

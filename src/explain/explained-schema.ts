@@ -170,7 +170,7 @@ const streamSchema = z.object({
 });
 export type ExplainedStream = z.output<typeof streamSchema>;
 
-const causeSchema = z.object({
+const versionBatchSchema = z.object({
   batch: z.string(),
   origin: z.string().nullable().meta({ description: 'stream, or the name of an import' }),
   landedAt: maybeTime,
@@ -182,7 +182,7 @@ const causeSchema = z.object({
     description: 'True if some are in the day or next to it; readings further away can change events',
   }),
 });
-export type Cause = z.output<typeof causeSchema>;
+export type VersionBatch = z.output<typeof versionBatchSchema>;
 
 const versionSchema = z.object({
   version: z.number().int(),
@@ -194,7 +194,7 @@ const versionSchema = z.object({
   batch: z.string().meta({ description: 'The newest batch that was rolled up' }),
   changes: z.array(z.string()).meta({ description: 'Differences from the version before' }),
   batches: z.number().int().meta({ description: 'Number of batches with readings since then' }),
-  causes: z.array(causeSchema).meta({ description: 'The first of those batches' }),
+  causes: z.array(versionBatchSchema).meta({ description: 'The first of those batches' }),
   text: z.string(),
 });
 export type Version = z.output<typeof versionSchema>;

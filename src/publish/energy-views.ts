@@ -1,3 +1,4 @@
+import { versionCauseList } from '../rollup/version-causes.ts';
 import type { View } from './lake-view.ts';
 import {
   batchId,
@@ -94,8 +95,7 @@ export const energyViews: readonly View[] = [
       {
         name: 'causes',
         type: 'VARCHAR[]',
-        comment:
-          'Cause: stream (late readings), import, backfill, configuration, zone, learnt (limits learnt from later readings), correction (see the view correction), or rules (another version of Wattline); null for old versions without it',
+        comment: `Causes of the version; ${versionCauseList}; null for old versions without it`,
       },
       { ...batchId, comment: 'Newest batch that the computation used' },
     ],

@@ -4,21 +4,9 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
 import { addDays, dayStart, isLocalDate, localDateOf, parseInstant, type UtcMs } from '../lib/time.ts';
 import { dayStatuses } from '../rollup/day-statuses.ts';
+import { versionCauseList, versionCauseNames } from '../rollup/version-causes.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
-
-/** The causes of a new version of a day. */
-const changeCauses = [
-  'stream',
-  'import',
-  'backfill',
-  'configuration',
-  'zone',
-  'learnt',
-  'rules',
-  'correction',
-  'retried',
-] as const;
 
 const versionSchema = z.object({
   version: z.number().int(),
@@ -41,10 +29,7 @@ const dayChangeSchema = z.object({
   differenceWh: wholeWh.meta({ description: 'After minus before; a day without energy counts as 0' }),
   versions: z.number().int().meta({ description: 'Number of new versions in the requested time' }),
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),
-  causes: z.array(z.enum(changeCauses)).meta({
-    description:
-      'stream, import, backfill: how new readings came after the day; configuration, zone: changed settings; learnt: learnt limits have changed; rules: another version of Wattline with other rules; correction: a person corrected it',
-  }),
+  causes: z.array(z.enum(versionCauseNames)).meta({ description: versionCauseList }),
   batch: z.string().meta({ description: 'Newest batch that was rolled up' }),
 });
 export type DayChange = z.output<typeof dayChangeSchema>;

@@ -80,3 +80,21 @@ test.runIf(isSoak)(
     expect(told.sources).toHaveLength(3);
   },
 );
+
+test('a version without new readings says what changed it', async () => {
+  const shard = await openTestShard();
+  await landReadings(
+    shard,
+    series('roof', 'total', [
+      [0, 0],
+      [24, 500],
+    ]),
+  );
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
+  const doubled = streams.map((stream) => ({ ...stream, multiplier: 2 }));
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: doubled });
+  const { page } = await explain(shard);
+  expect(linesOf(page, 'Versions').at(-1)).toMatch(
+    /^2 \| 1,000 Wh, computed .*: energy 500 Wh -> 1,000 Wh: no reading came; changed settings$/,
+  );
+});

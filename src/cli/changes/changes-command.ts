@@ -3,6 +3,7 @@ import type { WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { formatInstant, formatLocal, systemClock, type UtcMs } from '../../lib/time.ts';
 import type { DayChange } from '../../report/day-changes.ts';
+import { versionCauses } from '../../rollup/version-causes.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseDevice } from '../choose-device.ts';
 import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
@@ -86,18 +87,6 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
-  stream: 'late readings',
-  import: 'import',
-  backfill: 'backfill',
-  configuration: 'configuration',
-  zone: 'time zone',
-  learnt: 'learnt limits',
-  correction: 'correction',
-  rules: 'another version of Wattline',
-  retried: 'a field that failed before was computed again',
-};
-
 /** One row for each day, device and source, and the total. */
 function describeChanges(
   changes: readonly DayChange[],
@@ -119,7 +108,7 @@ function describeChanges(
       { title: 'When', value: ({ changedAt }) => formatLocal(Date.parse(changedAt), timezone).slice(0, 19) },
       {
         title: 'Why',
-        value: ({ causes }) => causes.map((cause) => causeWords[cause]).join(', ') || 'not known',
+        value: ({ causes }) => causes.map((cause) => versionCauses[cause]).join(', ') || 'not known',
       },
       { title: 'Batch', value: ({ batch }) => batch },
       { title: 'Beside it', value: besideEnergy },

@@ -27,7 +27,7 @@ export const afterShape = {
     })
     .optional()
     .meta({
-      description: `Waits until the message at this offset is in the answer, at most ${AFTER_MS_MAX / SECOND_MS} s: the \`lastOffset\` of the answer to a sender. Then the answer is 503`,
+      description: `Waits until the message at this offset is in the answer. After ${AFTER_MS_MAX / SECOND_MS} s the answer is 503. A sender gets the offset as \`lastOffset\``,
       example: '1859316117504000001',
     }),
 };

@@ -1,3 +1,5 @@
+import type { DayChange } from '../facts/answers.ts';
+
 /** What is different with a day that changed after it was closed. */
 export const changeKindWords: Readonly<Record<string, string>> = {
   restated: 'changed',
@@ -7,7 +9,7 @@ export const changeKindWords: Readonly<Record<string, string>> = {
 };
 
 /** Why there is a new version of a day. */
-export const causeWords: Readonly<Record<string, string>> = {
+export const causeWords: Readonly<Record<DayChange['causes'][number], string>> = {
   stream: 'late data of the stream',
   import: 'an import',
   backfill: 'a backfill',
