@@ -156,7 +156,10 @@ test('a budget is compared with the month to yesterday, and read again soon', as
   expect((await read()).budgets).toEqual([]);
   const origin = { name: 'test', actor: 'test', again: false };
   await storeUpload(shard, budgets(budget('PV', '2026-11', 30_000)), origin, clock.now());
-  await storeDays(shard, [{ day: '2026-11-19', device: 1, energyWh: 800 }]);
+  await storeDays(shard, [
+    { day: '2026-11-19', device: 1, energyWh: 800 },
+    { day: '2026-11-20', device: 1, energyWh: 300 },
+  ]);
   await fixture.publish();
   expect((await read()).budgets).toEqual([
     { site: 'roof', month: '2026-11', actualWh: 800, budgetWh: 1_000 },
@@ -165,6 +168,11 @@ test('a budget is compared with the month to yesterday, and read again soon', as
   await fixture.publish();
   await clock.advance(15 * MINUTE_MS);
   expect((await read()).budgets).toMatchObject([{ actualWh: 950 }]);
+  // On the first of December the whole November is compared.
+  await clock.advance(11 * DAY_MS);
+  expect((await read()).budgets).toEqual([
+    { site: 'roof', month: '2026-11', actualWh: 1_250, budgetWh: 2_000 },
+  ]);
 });
 
 test('the disk of dataDir and the inputs of all processes of the machine are read', async () => {
