@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import type { MorningFacts } from '../../src/exports/morning-facts.ts';
+import { type MorningFacts, readMorningFacts } from '../../src/exports/morning-facts.ts';
 import { writeMorningMail } from '../../src/exports/morning-mail.ts';
 import { usualWh } from '../../src/exports/usual-energy.ts';
 import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
@@ -8,6 +8,7 @@ import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { blocksOf } from '../support/readme.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
+import { openExportFixture } from './exports-fixture.ts';
 import { openMorning, textOf } from './morning.ts';
 
 const signal = new AbortController().signal;
@@ -64,6 +65,30 @@ test.runIf(isSoak)(
     expect(new Set(ids).size).toBe(2);
   },
 );
+
+test('a mail is about the open gaps of its day', async () => {
+  const { shard, publish, lake, config } = await openExportFixture([]);
+  const atNoon = (day: string) => `epoch_ms(TIMESTAMP '${day} 12:00')`;
+  const [before, day, after] = ['2026-11-18', '2026-11-19', '2026-11-20'].map(atNoon);
+  await shard.transaction(async (connection) => {
+    await connection.run(
+      `INSERT INTO gap (gap_id, origin, reason, from_time_ms, to_time_ms, detected_at_ms, closed_at_ms)
+      VALUES (1, 'stream', 'expired', ${before}, ${day}, ${day}, NULL),
+        (2, 'stream', 'expired', ${before}, ${day}, ${day}, ${after}),
+        (3, 'stream', 'expired', ${before}, ${before}, ${before}, NULL),
+        (4, 'stream', 'recreated', NULL, NULL, ${day}, NULL),
+        (5, 'stream', 'expired', ${after}, ${after}, ${after}, NULL)`,
+    );
+  });
+  await publish();
+  const generation = (await lake.newestGeneration(WORKGROUP))!;
+  const { gaps } = await readMorningFacts(config.workgroups[0]!, '2026-11-19', { lake, generation, signal });
+  const noonMs = Date.parse('2026-11-19T12:00:00Z');
+  expect(gaps).toEqual([
+    { fromMs: noonMs - DAY_MS, toMs: noonMs, reason: 'expired' },
+    { fromMs: noonMs, toMs: noonMs, reason: 'recreated' },
+  ]);
+});
 
 test('names cannot change the mail, and long lists are cut with their number', () => {
   const { workgroups } = configSchema.parse({
