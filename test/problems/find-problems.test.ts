@@ -226,6 +226,12 @@ test('a register that is left out since it shows ten times as much has another u
   });
 });
 
+test('a register that comes back from a tenth of its value has not changed its unit', async () => {
+  const energyStreams = [{ ...total, jitter: '1 Wh' }];
+  const readings = everySixHours(6, (index) => ({ total: (index === 3 ? 0.1 : 1) * (5e6 + 900 * index) }));
+  expect(await problemsOf({ energyStreams }, readings)).toEqual({});
+});
+
 test('methods that contradict each other for days are reported, with the command that explains them', async () => {
   const energyStreams = [
     total,
