@@ -122,6 +122,23 @@ test('a message without an answer is tried again, and then its recovery is told'
   expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'raised', 'recovered']);
 });
 
+test('a message that fails for a day is composed again from what is true then', async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(503, 503);
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent('d1');
+  await round();
+  facts.silences = silent('d1', 'd2');
+  await clock.advance(DAY_MS - 1);
+  await round();
+  await clock.advance(HOUR_MS);
+  await round();
+  expect(receiver.received.map(({ json }) => json.count)).toEqual([1, 1, 2]);
+  const [first, second, third] = receiver.received.map(({ headers }) => headers['idempotency-key']);
+  expect(second).toBe(first);
+  expect(third).not.toBe(first);
+});
+
 test.runIf(isFull)(
   'a channel that does not answer holds up neither another channel nor the judging',
   async () => {
