@@ -105,6 +105,8 @@ test('parts of a payload are values, with their factors and without noise, and a
     read(json, 'a/x', payload).map((one) => (one.kind === 'reading' ? one.item.data : one));
   expect(dataOf('{"E":{"total":6.532},"p":3}')).toEqual([{ wh: 6532, p: 3 }]);
   expect(dataOf('{"E":{"total":4.35}}')).toEqual([{ wh: 4350 }]);
+  // An integer beyond 2^53 is a bigint. Its digits beyond the 15th are noise, too.
+  expect(dataOf('{"E":{"total":9007199254740993}}')).toEqual([{ wh: 9_007_199_254_740_990_000 }]);
   expect(dataOf('{"E":null,"p":"7"}')).toEqual([{ p: 7 }]);
 });
 
