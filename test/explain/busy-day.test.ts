@@ -69,13 +69,14 @@ describe('a day on which everything happens', () => {
       ...series('old', 'today', today),
     ]);
     await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-    // Late readings: the end of the day, a repetition, and a revised value.
+    // Late readings: the end of the day, a repetition, a revised value, and one of another day.
     await landReadings(
       shard,
       series('meter', 'total', [
         [1, 51_000],
         [14, 2_500],
         [24, 3_000],
+        [48, 4_000],
       ]),
     );
     await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
@@ -138,8 +139,8 @@ describe('a day on which everything happens', () => {
     expect(versions).toEqual([
       '1 | 22,000 Wh, computed T: 15 readings in batch 1 from stream',
       'batch 1 from stream, landed T: 15 readings of 00:00:00 to 14:00:00',
-      '2 | 23,000 Wh, computed T: energy 22,000 Wh -> 23,000 Wh; coverage 54.17 % -> 95.83 %: 3 readings in batch 2 from stream, after the day was over',
-      'batch 2 from stream, landed T: 3 readings of 01:00:00 to 2026-07-02 00:00:00',
+      '2 | 23,000 Wh, computed T: energy 22,000 Wh -> 23,000 Wh; coverage 54.17 % -> 95.83 %: 4 readings in batch 2 from stream, of which 3 for this day, after it was over',
+      'batch 2 from stream, landed T: 4 readings of 01:00:00 to 2026-07-03 00:00:00',
     ]);
   });
 

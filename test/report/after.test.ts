@@ -44,13 +44,19 @@ test.runIf(isSoak)('a report with the offset of a message has its energy', async
   }
 });
 
-test('messages without energy are in the published data when they are rolled up', async () => {
+/** A report of a workgroup with energy, and the roll-up of its messages. */
+async function openWithRollUp() {
   const workgroup = workgroupConfig({
     energyStreams: homeWorkgroup.energyStreams.map((stream) => energyStreamSchema.parse(stream)),
   });
   const at = await openReport(workgroup);
   const rolledUp = () =>
     rollUp(at.shard, { workgroup, clock: at.clock, closeAfterMs: 3 * DAY_MS, logger: silentLogger });
+  return { ...at, rolledUp };
+}
+
+test('messages without energy are in the published data when they are rolled up', async () => {
+  const at = await openWithRollUp();
   // No number, and a number that is no energy.
   for (const [index, data] of [{ state: 'run' }, { volts: 230 }].entries()) {
     const storeTimeMs = TEST_START_MS + index * MINUTE_MS;
@@ -61,13 +67,30 @@ test('messages without energy are in the published data when they are rolled up'
     const wait = (withinMs: number) =>
       waitForOffset(at.lake, WORKGROUP, after, { withinMs, require: () => {} });
     await expect(wait(1)).rejects.toThrow('its energy is not computed');
-    await rolledUp();
+    await at.rolledUp();
     expect(await at.publish()).toMatchObject({ kind: 'published', files: 0 });
     await wait(20_000);
     // Nothing new, no new generation.
-    await rolledUp();
+    await at.rolledUp();
     expect(await at.publish()).toMatchObject({ kind: 'unchanged' });
   }
+});
+
+test('a message is waited for until its own batch is rolled up, and not those that landed later', async () => {
+  const at = await openWithRollUp();
+  await landMessages(at.shard, { count: 1, storeTimeMs: TEST_START_MS });
+  await at.publish();
+  const looked = Promise.withResolvers<void>();
+  const wait = waitForOffset(at.lake, WORKGROUP, offsetOf(TEST_START_MS), {
+    withinMs: 20_000,
+    require: () => looked.resolve(),
+  });
+  // It has seen the batch of its message in a generation.
+  await looked.promise;
+  await at.rolledUp();
+  await landMessages(at.shard, { count: 1, storeTimeMs: TEST_START_MS + MINUTE_MS });
+  await at.publish();
+  await wait;
 });
 
 test('an offset that is not published in time is 503 with what to do', async () => {
