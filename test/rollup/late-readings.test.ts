@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
-/** Readings that arrive after later ones were rolled up. */
+/** Readings that arrive after others were rolled up. */
 
 test('the first values of a sleeping register stay left out after a late reading of a register beside it', async () => {
   const shard = await openTestShard();
@@ -59,5 +59,16 @@ test('a late reading that is a little above the next ones raises the high-water 
   await landReadings(shard, [late]);
   await rollUpSite(shard, jitterSite);
   expect(await rowsOf(shard, marks)).toEqual(await rowsOf(inOrder, marks));
+  expect(await energyByDay(shard)).toEqual({ '2026-03-26': 10 });
+});
+
+test('a register that fell a little hours ago grows from its high-water mark, and not from its reading', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [at('00:00', 1_000), at('00:30', 1_003), ...inTime.slice(1, -1)]);
+  await rollUpSite(shard, jitterSite);
+  expect(await energyByDay(shard)).toEqual({ '2026-03-26': 3 });
+  // The fall is before the readings that are computed again, which only grow.
+  await landReadings(shard, [at('05:00', 1_010)]);
+  await rollUpSite(shard, jitterSite);
   expect(await energyByDay(shard)).toEqual({ '2026-03-26': 10 });
 });
