@@ -1,4 +1,5 @@
 import { addDays, formatMinute } from '../lib/time.ts';
+import { isAsleep } from '../report/device-states.ts';
 import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
 import { USUAL_DAYS } from './usual-energy.ts';
 
@@ -31,13 +32,16 @@ function refusalLines({ balances }: MorningFacts): string[] {
 }
 
 function deviceLines(facts: MorningFacts): string[] {
-  const { day, devices, states, workgroup } = facts;
+  const { day, devices, states, publishedAtMs, workgroup } = facts;
   const stateOf = new Map(states.map((one) => [one.device, one]));
   const lastHeard = (device: string) => {
     const { lastSeenMs = null } = stateOf.get(device) ?? {};
     return lastSeenMs === null ? '' : `, last heard at ${minuteOf(lastSeenMs)}`;
   };
-  const isSilent = (device: string) => stateOf.get(device)?.state === 'offline';
+  const isSilent = (device: string) => {
+    const found = stateOf.get(device);
+    return found?.state === 'offline' && !isAsleep(found, publishedAtMs);
+  };
   const silence = (device: string) => `${isSilent(device) ? '; it is silent' : ''}${lastHeard(device)}`;
   const known = new Set(devices.map(({ device }) => device));
   const never = workgroup.devices.filter(({ id }) => !known.has(id));

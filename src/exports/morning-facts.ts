@@ -28,6 +28,8 @@ export interface MorningFacts {
   balances: Array<{ name: string; days: Record<LocalDate, Balance> } | { name: string; refusal: string }>;
   devices: DeviceWeeks[];
   states: DeviceState[];
+  /** When the lake was published from which the facts are. */
+  publishedAtMs: UtcMs;
   budgets: Array<{ site: string; actualWh: number | null; budgetWh: number | null; partial: boolean }>;
   gaps: Array<{ fromMs: UtcMs; toMs: UtcMs; reason: string }>;
 }
@@ -61,6 +63,7 @@ export async function readMorningFacts(
     balances: await readBalances(workgroup, day, from),
     devices: await readDeviceWeeks(workgroup, day, from),
     states: await readDeviceStates(from.lake, from.generation, workgroup, from.signal),
+    publishedAtMs: from.generation.commit.createdAtMs,
     budgets: await readBudgets(workgroup, day, from),
     gaps: await readGaps(workgroup, day, from),
   };

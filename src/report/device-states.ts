@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
@@ -17,6 +17,17 @@ export interface DeviceState {
   reason: string | null;
   /** The minute in which its newest data was stored. */
   lastSeenMs: UtcMs | null;
+}
+
+/**
+ * True if a device has announced that it goes to sleep, as a solar inverter does at night, and was heard less
+ * than a day ago. That is no fault. `count_states` of sql/device-status has the same rule.
+ */
+export function isAsleep(
+  { state, reason, lastSeenMs, sinceMs }: Pick<DeviceState, 'state' | 'reason' | 'lastSeenMs' | 'sinceMs'>,
+  atMs: UtcMs,
+): boolean {
+  return state === 'offline' && reason === 'asleep' && (lastSeenMs ?? sinceMs ?? 0) >= atMs - DAY_MS;
 }
 
 /** The devices of a workgroup by id: devices with messages, and configured devices. */

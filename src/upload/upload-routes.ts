@@ -84,7 +84,7 @@ const querySchema = uploadOptionsSchema.extend({
     .max(256)
     .optional()
     .meta({ description: 'Name in the list of uploads. Default: http', example: 'may.csv' }),
-  again: flag.meta({ description: 'Lets rows count again that a later upload has replaced' }),
+  again: flag.meta({ description: 'Makes rows count again that were replaced by a later upload' }),
   dryRun: flag.meta({ description: 'Checks the body and stores nothing' }),
 });
 

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
 import { balanceParts, runBalanceCase } from '../../src/cli/replay/run-balance-case.ts';
-import { sampled } from '../support/rounds.ts';
 import { openConnection } from './balance-fixture.ts';
 
 interface GoldenBalance {
@@ -18,17 +17,6 @@ const files = readdirSync(folder).map((name) => ({
   name,
   cases: JSON.parse(readFileSync(join(folder, name), 'utf8')) as GoldenBalance[],
 }));
-
-/**
- * A third of the cases, in the soak all: balance-properties.test.ts compares thousands of intervals with an
- * oracle.
- */
-const chosen = new Set(
-  sampled(
-    files.flatMap(({ cases }) => cases),
-    3,
-  ),
-);
 
 /** The differences from the values that a case gives. */
 function differences(path: string, wanted: unknown, found: unknown): string[] {
@@ -53,7 +41,6 @@ test.each(files)('the cases of $name come out as their arithmetic says', async (
   const connection = await openConnection();
   const problems: string[] = [];
   for (const [index, one] of cases.entries()) {
-    if (!chosen.has(one)) continue;
     const wanted = balanceParts.filter((part) => part in one.expected);
     const told = await runBalanceCase(connection, readBalanceCase(name, one, index), wanted);
     if (typeof one.expected.error === 'string') {

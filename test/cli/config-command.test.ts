@@ -106,7 +106,7 @@ workgroups:
     });
     const json = async (name: string, text: string) =>
       JSON.parse((await check(name, text, { args: ['--json'] })).stdout).config;
-    expect(await json('again.yaml', stdout)).toEqual(await json('units.yaml', yaml));
+    expect(await json('units-again.yaml', stdout)).toEqual(await json('units.yaml', yaml));
   });
 
   test('with --json it prints one JSON document and nothing else', async () => {

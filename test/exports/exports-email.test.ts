@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
+import { attentionLines } from '../../src/exports/morning-attention.ts';
 import { type MorningFacts, readMorningFacts } from '../../src/exports/morning-facts.ts';
 import { writeMorningMail } from '../../src/exports/morning-mail.ts';
 import { usualWh } from '../../src/exports/usual-energy.ts';
 import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import type { DeviceState } from '../../src/report/device-states.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { blocksOf } from '../support/readme.ts';
@@ -102,15 +104,14 @@ test('names cannot change the mail, and long lists are cut with their number', (
     lastDay: null,
   }));
   const facts: MorningFacts = {
-    ...{
-      day: '2026-11-19',
-      workgroup: workgroups[0]!,
-      balances: [],
-      devices,
-      states: [],
-      budgets: [],
-      gaps: [],
-    },
+    day: '2026-11-19',
+    workgroup: workgroups[0]!,
+    balances: [],
+    devices,
+    states: [],
+    publishedAtMs: Date.parse('2026-11-20T05:30:00Z'),
+    budgets: [],
+    gaps: [],
   };
   const { text, html } = writeMorningMail(facts, {});
   expect(html).toContain('&lt;b&gt;&amp;&quot;x&quot;\\u001b[2J: flagged gap');
@@ -120,6 +121,53 @@ test('names cannot change the mail, and long lists are cut with their number', (
   expect(text.match(/^- /gm)).toHaveLength(10);
   // Less than 10 Wh is known energy.
   expect(text).toContain('0.01 kWh');
+});
+
+test('a silent device is named, with or without a flag, and one that sleeps since the evening is not', () => {
+  const publishedAtMs = Date.parse('2026-11-20T05:30:00Z');
+  const eveningMs = Date.parse('2026-11-19T16:30:00Z');
+  const offline = (index: number, reason: string, lastSeenMs: number): DeviceState => ({
+    device: deviceId(index),
+    name: undefined,
+    state: 'offline',
+    sinceMs: lastSeenMs,
+    reason,
+    lastSeenMs,
+  });
+  const { workgroups } = configSchema.parse({
+    workgroups: [
+      {
+        id: 'home',
+        devices: [1, 2, 3, 4].map((index) => ({ id: deviceId(index), name: `number ${index}` })),
+      },
+    ],
+  });
+  const lines = attentionLines({
+    day: '2026-11-19',
+    workgroup: workgroups[0]!,
+    balances: [],
+    devices: [1, 2, 3, 4].map((index) => ({
+      device: deviceId(index),
+      energies: { '2026-11-19': 1_000 },
+      flags: index === 2 ? ['gap'] : [],
+      coverage: 1,
+      lastDay: null,
+    })),
+    states: [
+      offline(1, 'timeout', eveningMs),
+      offline(2, 'timeout', eveningMs),
+      offline(3, 'asleep', eveningMs),
+      offline(4, 'asleep', publishedAtMs - DAY_MS - 1),
+    ],
+    publishedAtMs,
+    budgets: [],
+    gaps: [],
+  });
+  expect(lines).toEqual([
+    'number 2: flagged gap; it is silent, last heard at 2026-11-19 16:30 UTC',
+    'number 1 is silent, last heard at 2026-11-19 16:30 UTC',
+    'number 4 is silent, last heard at 2026-11-19 05:29 UTC',
+  ]);
 });
 
 test('usual is the mean of the same weekday, else of the four weeks, else unknown', () => {
