@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { onlyInSoak, refuseSoakFiles } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
-import { TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
+import { isFull, TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
 import { makeRunFolder } from './test/support/run-folder.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
@@ -72,8 +72,10 @@ export default defineConfig({
       '--initial-heap-size=512',
       '--min-semi-space-size=16',
     ],
-    // Twice the number of processors, because many files wait for processes.
-    maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() * 2),
+    // More than processors, because files wait for processes. Those of the full set wait most of the time.
+    maxWorkers: Number(
+      process.env.WATTLINE_TEST_WORKERS ?? Math.ceil(availableParallelism() * (isFull ? 2 : 1.5)),
+    ),
     // `.ci/run` reads which files failed.
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     setupFiles: ['test/support/usual-umask.ts'],
