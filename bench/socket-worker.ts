@@ -1,12 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
+import { Server as SocketServer } from 'socket.io';
 import { WebSocketServer } from 'ws';
 import { createAccess } from '../src/access/access.ts';
+import { socketEvents } from '../src/contract/socket-events.ts';
 import { limits } from '../src/contract/wire-limits.ts';
 import { createHttpServer } from '../src/http/http-server.ts';
 import { silentLogger } from '../src/lib/logger.ts';
@@ -19,8 +22,9 @@ import { createStream } from '../src/stream/stream.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**
- * The service's socket and, next to it, a bare `ws` server that sends ready frames of the same size. They
- * have a thread of their own, so that they do not share the thread of the clients which measure them.
+ * The service's socket and, next to it, a bare `ws` server and a bare `socket.io` server that send ready
+ * frames of the same size. They have a thread of their own, so that they do not share the thread of the
+ * clients which measure them.
  */
 export type SocketWorkerRequest =
   | { kind: 'append'; messages: number }
@@ -89,6 +93,13 @@ bare.on('connection', (socket, request) => {
     for (let number = 0; number < limits.framesUnacknowledgedMax; number++) sendOne();
   });
 });
+const bareLibrary = createServer().listen(0, '127.0.0.1');
+const library = new SocketServer(bareLibrary, { transports: ['websocket'], perMessageDeflate: false });
+library.on('connection', (socket) => {
+  socket.on('all', () => {
+    for (const frame of frames) socket.emit(socketEvents.data, frame);
+  });
+});
 
 const issued = await access.issue({
   subject: 'bench',
@@ -122,6 +133,7 @@ parentPort!.on('message', async (request: SocketWorkerRequest) => {
 parentPort!.postMessage({
   service: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
   bare: `ws://127.0.0.1:${(bare.address() as AddressInfo).port}`,
+  bareLibrary: `http://127.0.0.1:${(bareLibrary.address() as AddressInfo).port}`,
   token: issued.token,
 });
 
@@ -149,6 +161,7 @@ async function end(): Promise<void> {
   await app.close();
   for (const client of bare.clients) client.terminate();
   bare.close();
+  await library.close();
   rmSync(dataDir, { recursive: true });
   parentPort!.close();
 }

@@ -18,8 +18,8 @@ const UNREAD_CLIENTS = 20;
 
 /**
  * Delivers 100,000 stored messages of ten fields to one client, with and without acknowledgements. A bare
- * `ws` connection that sends as many bytes in as many frames is the comparison. They take turns, so that a
- * busy machine slows them all. Then sends new batches to 100 subscribers, and counts reads of the log. Then
+ * `ws` connection that sends as many bytes in as many frames is the comparison. A bare `socket.io` shows how
+ * much of the difference is the library. They take turns, so that a busy machine slows them all. Then sends new batches to 100 subscribers, and counts reads of the log. Then
  * lets clients read nothing.
  */
 export async function benchSocket(print: (line: string) => void): Promise<Ratio[]> {
@@ -47,6 +47,11 @@ export async function benchSocket(print: (line: string) => void): Promise<Ratio[
   return [
     { name: 'socket delivery, of the speed of bare ws', ratio: one['bare ws']! / one.socket!, ratioMin: 0.7 },
     {
+      name: 'socket delivery, of the speed of bare socket.io',
+      ratio: one['bare socket.io']! / one.socket!,
+      ratioMin: 0.8,
+    },
+    {
       name: 'the same where every frame is acknowledged, four under way at most',
       ratio: one['bare ws, acknowledged']! / one['socket, acknowledged']!,
       // The library's client takes most of the difference, for an acknowledgement of its own packet.
@@ -59,6 +64,7 @@ export async function benchSocket(print: (line: string) => void): Promise<Ratio[
 interface Server {
   service: string;
   bare: string;
+  bareLibrary: string;
   token: string;
 }
 type Ask = (request: SocketWorkerRequest) => Promise<SocketWorkerAnswer>;
@@ -66,11 +72,13 @@ type Ask = (request: SocketWorkerRequest) => Promise<SocketWorkerAnswer>;
 async function measureOne(server: Server): Promise<Record<string, number>> {
   const bare = await connectBare(server.bare);
   const bareAcknowledging = await connectBare(`${server.bare}/acknowledged`);
+  const library = await connectLibrary(server.bareLibrary);
   const socket = await connect(server);
   const acknowledging = await connect(server);
   const runs: Record<string, () => Promise<void>> = {
     'bare ws': () => readBare(bare, false),
     'bare ws, acknowledged': () => readBare(bareAcknowledging, true),
+    'bare socket.io': () => readLibrary(library),
     socket: () => readAll(socket, false),
     'socket, acknowledged': () => readAll(acknowledging, true),
   };
@@ -83,7 +91,7 @@ async function measureOne(server: Server): Promise<Record<string, number>> {
     }
   }
   for (const each of [bare, bareAcknowledging]) each.terminate();
-  for (const each of [socket, acknowledging]) each.disconnect();
+  for (const each of [library, socket, acknowledging]) each.disconnect();
   return Object.fromEntries(
     [...durations].map(([name, each]) => [name, each.sort((a, b) => a - b)[ROUNDS >> 2]!]),
   );
@@ -105,6 +113,24 @@ function readBare(socket: WebSocket, acknowledges: boolean): Promise<void> {
       resolve();
     });
     socket.send('all');
+  });
+}
+
+async function connectLibrary(address: string): Promise<Socket> {
+  const socket = io(address, { transports: ['websocket'], forceNew: true });
+  await new Promise<void>((resolve) => socket.once('connect', resolve));
+  return socket;
+}
+
+function readLibrary(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    let left = FRAMES;
+    socket.on(socketEvents.data, () => {
+      if (--left > 0) return;
+      socket.off(socketEvents.data);
+      resolve();
+    });
+    socket.emit('all');
   });
 }
 
