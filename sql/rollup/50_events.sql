@@ -9,86 +9,90 @@
 --         that needs a look ahead from break to break. It begins at the last break that was decided without
 --         the changed readings. It ends at a break after which nothing is different.
 
--- name: find_changed_breaks
--- Compares the breaks in scope with the stored ones. The search goes up to the reading after the scope,
--- because that pair can have another first reading now.
+-- name: find_breaks
+-- Finds the breaks in scope, and up to the reading after the scope, because that pair can have another first
+-- reading now.
 -- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; a rise from
 -- zero, and the pair after it, because the first value after zero can be an average; a pair that returns at
 -- once to the value before a fall; a declared change. A register that restarts every day has breaks only
 -- inside a day.
 -- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first
 -- reading of a series is compared with itself.
--- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or
--- interval readings. $changes: there are declared changes.
--- changed_break:
---   series_id, from_ms, from_value, to_ms, to_value
---   is_new   false: the break no longer exists
-CREATE OR REPLACE TEMP TABLE changed_break AS
+-- $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are
+-- declared changes.
+-- break_now: series_id, from_ms, from_value, to_ms, to_value
+CREATE OR REPLACE TEMP TABLE break_now AS
 WITH suspect AS MATERIALIZED (
-  SELECT p.*
-  FROM (SELECT * FROM reading_pair WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)) AS p
+  -- The pairs of registers that can be breaks.
+  SELECT pair.*
+  FROM (SELECT * FROM reading_pair WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)) AS pair
   JOIN scope sc USING (series_id)
-  WHERE p.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms AND is_register(sc.method)
+  WHERE pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms AND is_register(sc.method)
 ), limited AS (
-  -- The suspect pairs, with the jitter and the limit of their day, and how much can be counted in their time.
-  SELECT p.*, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
+  -- The suspect pairs, with the jitter of their day, and how much the register can count in their time.
+  SELECT suspect.*, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
     wh_of(
       least(power_limit(sr.max_power_w, dl.learnt_power_w), power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w)),
-      p.to_ms - p.from_ms) AS possible_wh
-  FROM suspect p
-  JOIN series_rule sr ON sr.series_id = p.series_id
-  LEFT JOIN day_limit dl ON dl.series_id = p.series_id AND dl.utc_day = utc_day(p.to_ms)
-  LEFT JOIN interval_day idy ON idy.interval_index = interval_of(p.from_ms)
-  WHERE NOT sr.net AND (sr.method = 'total_energy' OR p.to_ms < idy.end_ms)
+      suspect.to_ms - suspect.from_ms) AS possible_wh
+  FROM suspect
+  JOIN series_rule sr ON sr.series_id = suspect.series_id
+  LEFT JOIN day_limit dl ON dl.series_id = suspect.series_id AND dl.utc_day = utc_day(suspect.to_ms)
+  LEFT JOIN interval_day idy ON idy.interval_index = interval_of(suspect.from_ms)
+  WHERE NOT sr.net AND (sr.method = 'total_energy' OR suspect.to_ms < idy.end_ms)
 ), compared AS (
   -- is_fall: by more than the jitter. is_beyond: a rise beyond the limit. is_start: away from zero.
   -- is_return: back to the value before a fall.
-  SELECT series_id, from_ms, from_value, to_ms, to_value,
+  SELECT *,
     to_value < from_value - jitter_wh AS is_fall,
     to_value - from_value > jitter_wh + possible_wh AS is_beyond,
     (from_value = 0 OR value_before = 0) AND to_value > from_value AS is_start,
     from_value < value_before - jitter_wh AND to_value >= value_before - jitter_wh AS is_return
   FROM limited
-), of_register AS (
-  SELECT series_id, from_ms, from_value, to_ms, to_value
-  FROM compared
-  WHERE is_fall OR is_beyond OR is_start OR is_return
-  UNION
-  -- A declared change.
-  SELECT p.series_id, p.from_ms, p.from_value, p.to_ms, p.to_value
-  FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
-  JOIN scope sc ON sc.series_id = p.series_id AND p.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
-  JOIN register_change rc ON rc.series_id = p.series_id AND rc.at_ms > p.from_ms AND rc.at_ms <= p.to_ms
-  LEFT JOIN interval_day idy ON idy.interval_index = interval_of(p.from_ms)
-  WHERE sc.method = 'total_energy' OR (sc.method = 'daily_energy' AND p.to_ms < idy.end_ms)
-), of_power AS (
-  -- is_beyond, was_beyond: of the second and of the first reading. was_beyond is null if it is not in scope.
-  SELECT series_id, coalesce(from_ms, to_ms), coalesce(from_value, to_value), to_ms, to_value
-  FROM (
-    SELECT p.*,
-      is_beyond(p.to_value, sr.method, reading_interval(sr.interval_ms, to_day.learnt_step_ms),
-        coalesce(sr.max_power_w, to_day.learnt_power_w)) AS is_beyond,
-      CASE WHEN p.from_ms IS NULL AND p.to_ms > sr.first_ms THEN NULL
-        ELSE is_beyond(p.from_value, sr.method, reading_interval(sr.interval_ms, from_day.learnt_step_ms),
-          coalesce(sr.max_power_w, from_day.learnt_power_w)) END AS was_beyond
-    -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
-    FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
-    JOIN scope sc ON sc.series_id = p.series_id AND p.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
-    JOIN series_rule sr ON sr.series_id = p.series_id
-    LEFT JOIN day_limit to_day ON to_day.series_id = p.series_id AND to_day.utc_day = utc_day(p.to_ms)
-    LEFT JOIN day_limit from_day ON from_day.series_id = p.series_id AND from_day.utc_day = utc_day(p.from_ms)
-  )
-  WHERE is_beyond <> was_beyond
-), break_now (series_id, from_ms, from_value, to_ms, to_value) AS (
-  FROM of_register UNION ALL FROM of_power
-), stored_break AS (
+), compared_power AS (
+  -- The pairs of power and interval readings. is_beyond, was_beyond: the second and the first reading are
+  -- beyond the limit. was_beyond is null if the first reading is not in scope.
+  SELECT pair.*,
+    is_beyond(pair.to_value, sr.method, reading_interval(sr.interval_ms, to_day.learnt_step_ms),
+      coalesce(sr.max_power_w, to_day.learnt_power_w)) AS is_beyond,
+    CASE WHEN pair.from_ms IS NULL AND pair.to_ms > sr.first_ms THEN NULL
+      ELSE is_beyond(pair.from_value, sr.method, reading_interval(sr.interval_ms, from_day.learnt_step_ms),
+        coalesce(sr.max_power_w, from_day.learnt_power_w)) END AS was_beyond
+  -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
+  FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS pair
+  JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+  JOIN series_rule sr ON sr.series_id = pair.series_id
+  LEFT JOIN day_limit to_day ON to_day.series_id = pair.series_id AND to_day.utc_day = utc_day(pair.to_ms)
+  LEFT JOIN day_limit from_day ON from_day.series_id = pair.series_id AND from_day.utc_day = utc_day(pair.from_ms)
+)
+SELECT series_id, from_ms, from_value, to_ms, to_value FROM compared WHERE is_fall OR is_beyond OR is_start OR is_return
+UNION BY NAME
+-- Declared changes.
+SELECT pair.series_id, pair.from_ms, pair.from_value, pair.to_ms, pair.to_value
+FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS pair
+JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+JOIN register_change rc ON rc.series_id = pair.series_id AND rc.at_ms > pair.from_ms AND rc.at_ms <= pair.to_ms
+LEFT JOIN interval_day idy ON idy.interval_index = interval_of(pair.from_ms)
+WHERE sc.method = 'total_energy' OR (sc.method = 'daily_energy' AND pair.to_ms < idy.end_ms)
+UNION BY NAME
+SELECT series_id, coalesce(from_ms, to_ms) AS from_ms, coalesce(from_value, to_value) AS from_value, to_ms, to_value
+FROM compared_power
+WHERE is_beyond <> was_beyond;
+
+-- name: find_changed_breaks
+-- Compares the breaks in scope with the stored ones. $low_ms, $high_ms: bounds of the scope.
+-- changed_break:
+--   series_id, from_ms, from_value, to_ms, to_value
+--   is_new   false: the break no longer exists
+CREATE OR REPLACE TEMP TABLE changed_break AS
+WITH stored_break AS (
+  -- The same columns in the same order as break_now, because EXCEPT compares them by position.
   SELECT sb.series_id, sb.from_ms, sb.from_value, sb.to_ms, sb.to_value
   FROM series_break sb JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
   WHERE sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
-(SELECT *, true AS is_new FROM (FROM break_now EXCEPT FROM stored_break))
-UNION ALL
-(SELECT *, false AS is_new FROM (FROM stored_break EXCEPT FROM break_now));
+SELECT *, true AS is_new FROM (FROM break_now EXCEPT FROM stored_break)
+UNION ALL BY NAME
+SELECT *, false AS is_new FROM (FROM stored_break EXCEPT FROM break_now);
 
 -- name: delete_breaks
 -- Deletes the breaks that no longer exist.
@@ -100,22 +104,13 @@ WHERE NOT cb.is_new AND series_break.series_id = cb.series_id AND series_break.t
 INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
 SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE is_new;
 
--- name: find_judging_ranges
--- Finds the range of breaks that are judged again, for each series with a change.
--- Lifetime registers: from the last break before the first change that was decided without the changed
--- readings (its decided_ms is before them), up to the $ahead-th decided break after the last change.
--- Registers that restart every day: all breaks of the changed days. Power and interval readings, whose breaks
--- depend only on the next one: from the break before the first change to the break after the last one.
--- $is_restated: rules have changed, so everything in scope is judged again.
--- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from a change breaks are searched. If no start or
--- end is found, the range is open, and the caller runs the statement again with a longer time.
--- judging_range:
---   series_id, method
---   after_ms         the break to begin with; null: judging begins with the series
---   from_ms, to_ms   breaks after from_ms up to to_ms are judged; -1 and forever_ms(): the range is open
---   seen_ms          breaks up to here are read
---   changed_ms       the last change
-CREATE OR REPLACE TEMP TABLE judging_range AS
+-- name: find_changed_ranges
+-- Finds the time of each series in which breaks have to be judged again: the first and the last change of
+-- what decides them.
+-- $is_restated: rules have changed, so everything in scope is judged again. $low_ms, $high_ms: bounds of the
+-- scope.
+-- changed_range: series_id, from_ms, to_ms
+CREATE OR REPLACE TEMP TABLE changed_range AS
 WITH of_breaks AS (
   -- Changed breaks. The range begins at the reading before the break, because the breaks before were decided
   -- with the readings up to there.
@@ -142,48 +137,70 @@ WITH of_breaks AS (
     FROM series_break sb
     JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms > sc.compute_from_ms AND sb.to_ms <= sc.compute_to_ms + standstill_max_ms()
     WHERE sc.is_new AND sc.method = 'total_energy' AND sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
-  ) AS b
-  WHERE b.to_value > b.from_value AND b.from_value > 0 AND b.from_ms < coalesce(b.moved_ms, forever_ms())
+  )
+  WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
 ), of_beginnings AS (
   -- Readings that are left out at the beginning of a series are left out from its first reading on.
   SELECT sc.series_id, sr.first_ms AS from_ms, sr.first_ms AS to_ms
   FROM scope sc JOIN series_rule sr USING (series_id)
   WHERE sc.is_new AND sc.compute_from_ms <= sr.first_ms
     AND sc.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
-), changed_range AS (
-  -- All of these, as one range for each series.
-  SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
-  FROM (
-    FROM of_breaks UNION ALL FROM of_limits UNION ALL FROM of_rules
-    UNION ALL FROM of_days UNION ALL FROM of_standstills UNION ALL FROM of_beginnings
-  )
-  GROUP BY series_id
-), nearby_break AS (
+)
+SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
+FROM (
+  FROM of_breaks UNION ALL BY NAME FROM of_limits UNION ALL BY NAME FROM of_rules
+  UNION ALL BY NAME FROM of_days UNION ALL BY NAME FROM of_standstills UNION ALL BY NAME FROM of_beginnings
+)
+GROUP BY series_id;
+
+-- name: find_judging_ranges
+-- Finds the range of breaks that are judged again, for each series of changed_range.
+-- Lifetime registers: from the last break before the first change that was decided without the changed
+-- readings (its decided_ms is before them), up to the $ahead-th decided break after the last change.
+-- Registers that restart every day: all breaks of the changed days. Power and interval readings, whose breaks
+-- depend only on the next one: from the break before the first change to the break after the last one.
+-- $near_ms: how far from a change breaks are searched. If no start or end is found, the range is open, and
+-- the caller runs the statement again with a longer time.
+-- judging_range:
+--   series_id, method
+--   after_ms         the break to begin with; null: judging begins with the series
+--   from_ms, to_ms   breaks after from_ms up to to_ms are judged; -1 and forever_ms(): the range is open
+--   seen_ms          breaks up to here are read
+--   changed_ms       the last change
+CREATE OR REPLACE TEMP TABLE judging_range AS
+WITH nearby_break AS (
   -- The breaks in which the beginning and the end are searched.
-  SELECT * FROM series_break
+  SELECT series_id, to_ms AS break_ms, decided_ms FROM series_break
   WHERE series_id IN (SELECT series_id FROM changed_range)
     AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
 ), nearest_break AS (
   -- before_ms, next_ms: the breaks next to the change. after_ms, decided: the last decided break before it,
   -- and the first $ahead ones after it.
-  SELECT c.series_id, sr.method, c.from_ms, c.to_ms,
-    max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
-    max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
-    min(b.to_ms, $ahead) FILTER (b.to_ms > c.to_ms AND b.decided_ms IS NOT NULL) AS decided
-  FROM changed_range c
-  JOIN series_rule sr USING (series_id)
-  LEFT JOIN nearby_break b USING (series_id)
+  SELECT series_id, method, from_ms, to_ms,
+    max(break_ms) FILTER (break_ms < from_ms) AS before_ms,
+    min(break_ms) FILTER (break_ms > to_ms) AS next_ms,
+    max(break_ms) FILTER (break_ms < from_ms AND decided_ms < from_ms) AS after_ms,
+    min(break_ms, $ahead) FILTER (break_ms > to_ms AND decided_ms IS NOT NULL) AS decided
+  FROM changed_range
+  JOIN (SELECT series_id, method FROM series_rule) USING (series_id)
+  LEFT JOIN nearby_break USING (series_id)
   GROUP BY ALL
 ), bounded AS (
   -- The beginning and the end of the range, by method.
-  SELECT n.*,
-    CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1
-      ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
-    CASE n.method WHEN 'total_energy' THEN coalesce(n.decided[$ahead], forever_ms()) WHEN 'daily_energy' THEN last_day.end_ms - 1
-      ELSE coalesce(n.next_ms - 1, forever_ms()) END AS last_ms
-  FROM nearest_break n
-  LEFT JOIN local_day first_day ON n.method = 'daily_energy' AND n.from_ms >= first_day.start_ms AND n.from_ms < first_day.end_ms
-  LEFT JOIN local_day last_day ON n.method = 'daily_energy' AND n.to_ms >= last_day.start_ms AND n.to_ms < last_day.end_ms
+  SELECT nearest_break.*,
+    CASE method
+      WHEN 'total_energy' THEN coalesce(after_ms, -1)
+      WHEN 'daily_energy' THEN first_day.start_ms - 1
+      ELSE coalesce(before_ms - 1, -1)
+    END AS first_ms,
+    CASE method
+      WHEN 'total_energy' THEN coalesce(decided[$ahead], forever_ms())
+      WHEN 'daily_energy' THEN last_day.end_ms - 1
+      ELSE coalesce(next_ms - 1, forever_ms())
+    END AS last_ms
+  FROM nearest_break
+  LEFT JOIN local_day first_day ON method = 'daily_energy' AND from_ms >= first_day.start_ms AND from_ms < first_day.end_ms
+  LEFT JOIN local_day last_day ON method = 'daily_energy' AND to_ms >= last_day.start_ms AND to_ms < last_day.end_ms
 )
 SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS after_ms, first_ms AS from_ms, last_ms AS to_ms,
   CASE WHEN is_register(method) OR next_ms IS NULL THEN last_ms ELSE next_ms END AS seen_ms, to_ms AS changed_ms
@@ -202,9 +219,9 @@ UPDATE judging_range SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), se
 -- name: extend_judging
 -- Extends ranges to the given ends, because no break was found after which nothing is different. $ends: JSON
 -- array of {series_id, to_ms}.
-UPDATE judging_range SET to_ms = e.to_ms, seen_ms = e.to_ms
-FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS e
-WHERE judging_range.series_id = e.series_id;
+UPDATE judging_range SET to_ms = ended.to_ms, seen_ms = ended.to_ms
+FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS ended
+WHERE judging_range.series_id = ended.series_id;
 
 -- name: count_breaks_to_judge
 -- Counts the breaks to judge.
@@ -230,10 +247,10 @@ WITH first_reading AS (
   JOIN reading rd ON rd.series_id = beginning.series_id AND rd.event_time_ms = beginning.first_ms
 )
 SELECT jr.series_id, jr.method, jr.to_ms AS judging_to_ms, jr.changed_ms, sr.max_power_w IS NULL AS is_learnt, sr.modulus_wh,
-  sr.first_ms, fr.value AS first_value, sr.last_ms
+  sr.first_ms, first_reading.value AS first_value, sr.last_ms
 FROM judging_range jr
 JOIN series_rule sr ON sr.series_id = jr.series_id
-LEFT JOIN first_reading fr ON fr.series_id = jr.series_id;
+LEFT JOIN first_reading ON first_reading.series_id = jr.series_id;
 
 -- name: list_breaks_to_judge
 -- Returns the breaks to judge, in order, with the limits on their day. The series are divided into $parts
@@ -280,33 +297,36 @@ WITH judged_break AS MATERIALIZED (
   GROUP BY series_id, to_ms
 ), morning AS (
   -- The last reading of the day before and the first one of the day, of registers that restart every day.
-  SELECT p.series_id, idy.start_ms, p.from_ms AS before_ms, p.from_value AS before_value, p.to_ms AS first_ms, p.to_value AS first_value
+  SELECT pair.series_id, idy.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value, pair.to_ms AS first_ms,
+    pair.to_value AS first_value
   FROM (
     SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')
-  ) AS p
-  JOIN interval_day idy ON idy.interval_index = interval_of(p.to_ms)
-  WHERE p.from_ms < idy.start_ms
+  ) AS pair
+  JOIN interval_day idy ON idy.interval_index = interval_of(pair.to_ms)
+  WHERE pair.from_ms < idy.start_ms
 ), learnt_limit AS (
   -- Not day_limit, because breaks before the scope are judged too, and day_limit has the days in scope only.
   SELECT * FROM series_day
   WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
 )
-SELECT b.series_id, b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, b.is_start,
-  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, l.learnt_power_w)
-    ELSE coalesce(sr.max_power_w, l.learnt_power_w) END AS max_power_w,
-  power_limit_after_reset(sr.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w,
-  jitter(sr.jitter_wh, l.learnt_resolution) AS jitter_wh,
-  is_beyond(b.to_value, sr.method, reading_interval(sr.interval_ms, l.learnt_step_ms), coalesce(sr.max_power_w, l.learnt_power_w)) AS is_beyond,
+SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
+  judged_break.decided_ms, judged_break.is_start,
+  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
+    ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w) END AS max_power_w,
+  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w) AS max_power_after_reset_w,
+  jitter(sr.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
+  is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_limit.learnt_step_ms),
+    coalesce(sr.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
   standstill.standstill_since_ms,
-  CASE WHEN b.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
-  m.before_ms, m.before_value, m.first_ms, m.first_value
-FROM judged_break b
-JOIN series_rule sr ON sr.series_id = b.series_id
-LEFT JOIN learnt_limit l ON l.series_id = b.series_id AND l.utc_day = utc_day(b.to_ms)
-LEFT JOIN standstill ON standstill.series_id = b.series_id AND standstill.to_ms = b.to_ms
-LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN b.method = 'daily_energy' THEN interval_of(b.to_ms) END
-LEFT JOIN morning m ON m.series_id = b.series_id AND m.start_ms = idy.start_ms
-ORDER BY b.series_id, b.to_ms;
+  CASE WHEN judged_break.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
+  morning.before_ms, morning.before_value, morning.first_ms, morning.first_value
+FROM judged_break
+JOIN series_rule sr ON sr.series_id = judged_break.series_id
+LEFT JOIN learnt_limit ON learnt_limit.series_id = judged_break.series_id AND learnt_limit.utc_day = utc_day(judged_break.to_ms)
+LEFT JOIN standstill ON standstill.series_id = judged_break.series_id AND standstill.to_ms = judged_break.to_ms
+LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms) END
+LEFT JOIN morning ON morning.series_id = judged_break.series_id AND morning.start_ms = idy.start_ms
+ORDER BY judged_break.series_id, judged_break.to_ms;
 
 -- name: list_register_changes
 -- Returns the declared changes of the registers that are judged.
@@ -355,6 +375,6 @@ SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FRO
 -- name: store_decided_times
 -- Stores the changed decided_ms of breaks. $decided: JSON array of {series_id, to_ms, decided_ms}; decided_ms
 -- is null if the register is not believed at the break.
-UPDATE series_break SET decided_ms = d.decided_ms
-FROM (SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)) AS d
-WHERE series_break.series_id = d.series_id AND series_break.to_ms = d.to_ms;
+UPDATE series_break SET decided_ms = decided.decided_ms
+FROM (SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)) AS decided
+WHERE series_break.series_id = decided.series_id AND series_break.to_ms = decided.to_ms;

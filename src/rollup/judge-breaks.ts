@@ -30,17 +30,17 @@ export async function judgeBreaks(
   { isRestated, leastPowerW }: { isRestated: boolean; leastPowerW: number | null },
 ): Promise<boolean> {
   const { runAll = false } = context;
-  const changed = await runStatement(context, 'find_changed_breaks', {
-    ...bounds,
+  await runStatement(context, 'find_breaks', {
     least_power_w: leastPowerW,
     of_power: methods.has('power_curve') || methods.has('interval_energy') || runAll,
     changes: rowsOf(context, 'register_change') > 0 || runAll,
   });
+  const changed = await runStatement(context, 'find_changed_breaks', bounds);
   if (changed > 0) {
     await runStatement(context, 'delete_breaks');
     await runStatement(context, 'store_breaks');
   }
-  // In all other cases `find_judging_ranges` would find nothing.
+  // In all other cases `find_changed_ranges` would find nothing.
   const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
   if (!isWanted) return false;
   return (await findJudged(context, bounds, isRestated)) && (await judge(context));
@@ -48,16 +48,15 @@ export async function judgeBreaks(
 
 /** Finds which breaks are judged again, in table `judging_range`. @returns whether there are any */
 async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: boolean): Promise<boolean> {
+  const found = await runStatement(context, 'find_changed_ranges', { ...bounds, is_restated: isRestated });
+  if (found === 0) return false;
   const find = (nearMs: number) =>
     runStatement(context, 'find_judging_ranges', {
-      ...bounds,
       ahead: workBounds.decided_ahead,
-      is_restated: isRestated,
       near_ms: BigInt(nearMs),
     });
   // A restatement begins with every series, so a search near the changes would not be enough.
-  if ((await find(isRestated ? ruleConstants.forever_ms.value : workBounds.near_break_days * DAY_MS)) === 0)
-    return false;
+  await find(isRestated ? ruleConstants.forever_ms.value : workBounds.near_break_days * DAY_MS);
   if (!isRestated) {
     const { open } = await readRow<{ open: boolean }>(context, 'check_judging_ends');
     if (open) await find(ruleConstants.forever_ms.value);
