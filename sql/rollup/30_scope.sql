@@ -52,85 +52,83 @@ CREATE OR REPLACE TEMP TABLE scope (
 -- neighbours are found. Rows that an earlier call has found stay, unless $is_first. If $is_last, makes rows
 -- for all series that are left.
 -- $low_ms, $high_ms: the requested time and $near_ms on either side. $by_day: some series restart every day.
--- The steps: with_neighbours widens the requested time to the readings around it, because the lines to them
--- change; whole widens that to whole intervals or days, which are computed again; edge adds the readings
--- outside of these that are needed to compute them; searched says whether all of these readings were found.
+-- The steps nearby_reading and neighbour find the readings around the requested time, because the lines to
+-- them change. The step whole widens the time up to them to whole intervals or days. Step outer_reading finds
+-- the readings outside of these that are needed to compute them. Step searched says whether all were found.
 CREATE OR REPLACE TEMP TABLE scope AS
 WITH found AS (
+  -- The rows of an earlier call.
   FROM scope WHERE NOT $is_first
 ), wanted_series AS (
-  -- The series that are not found yet. begins_ms, ends_ms: the first and last reading of the series.
+  -- One row for each series that is not found yet. begins_ms, ends_ms: its first and its last reading.
   SELECT rt.series_id, rt.from_ms, rt.to_ms, rt.is_new, sr.method, sr.reach_ms, sr.first_ms AS begins_ms, sr.last_ms AS ends_ms
   FROM requested_time rt
   JOIN series_rule sr USING (series_id)
   WHERE rt.series_id NOT IN (SELECT series_id FROM found)
 ), nearby_reading AS MATERIALIZED (
-  -- The readings around the requested time that are not left out.
-  SELECT a.series_id, a.event_time_ms
+  -- The readings before and after the requested time, without those that are left out.
+  SELECT around.series_id, around.event_time_ms
   FROM (
-    SELECT w.series_id, rd.event_time_ms
-    FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
-    JOIN reading rd ON rd.series_id = w.series_id
+    SELECT wanted.series_id, rd.event_time_ms
+    FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS wanted
+    JOIN reading rd ON rd.series_id = wanted.series_id
     WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-      AND (rd.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1
-        OR rd.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
-  ) AS a
+      AND (rd.event_time_ms BETWEEN wanted.from_ms - $near_ms::BIGINT AND wanted.from_ms - 1
+        OR rd.event_time_ms BETWEEN wanted.to_ms + 1 AND wanted.to_ms + $near_ms::BIGINT)
+  ) AS around
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
-  ) AS e ON e.series_id = a.series_id AND a.event_time_ms >= e.from_ms AND a.event_time_ms <= e.to_ms
-), with_neighbours AS (
-  -- previous_ms, next_ms: the reading before the requested time, and a list of the one or two after it.
-  -- changed_from_ms, changed_to_ms: the time whose energy can change.
-  SELECT w.*, b.previous_ms, b.next_ms,
-    least(b.previous_ms, w.from_ms - w.reach_ms) AS changed_from_ms,
-    greatest(b.next_ms[1], b.next_ms[2], w.to_ms + w.reach_ms) AS changed_to_ms
-  FROM wanted_series w
-  LEFT JOIN (
-    -- Two readings after a register's change, because the statistics of a pair also use the reading before
-    -- the pair.
-    SELECT w.series_id, max(n.event_time_ms) FILTER (n.event_time_ms < w.from_ms) AS previous_ms,
-      CASE WHEN is_register(any_value(w.method)) THEN min(n.event_time_ms, 2) FILTER (n.event_time_ms > w.to_ms)
-        ELSE [min(n.event_time_ms) FILTER (n.event_time_ms > w.to_ms)] END AS next_ms
-    FROM wanted_series w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
-  ) AS b USING (series_id)
+  ) AS left_out ON left_out.series_id = around.series_id AND around.event_time_ms >= left_out.from_ms AND around.event_time_ms <= left_out.to_ms
+), neighbour AS (
+  -- previous_ms: the reading before the requested time. next_ms: a list of the one or two readings after it.
+  -- Registers have two of them, because the statistics of a pair also use the reading before the pair.
+  SELECT series_id, max(event_time_ms) FILTER (event_time_ms < from_ms) AS previous_ms,
+    CASE WHEN is_register(any_value(method)) THEN min(event_time_ms, 2) FILTER (event_time_ms > to_ms)
+      ELSE [min(event_time_ms) FILTER (event_time_ms > to_ms)] END AS next_ms
+  FROM wanted_series JOIN nearby_reading USING (series_id)
+  GROUP BY series_id
+), changed AS (
+  -- One row for each series. changed_from_ms, changed_to_ms: the time whose energy can change.
+  SELECT *,
+    least(previous_ms, from_ms - reach_ms) AS changed_from_ms,
+    greatest(next_ms[1], next_ms[2], to_ms + reach_ms) AS changed_to_ms
+  FROM wanted_series
+  LEFT JOIN neighbour USING (series_id)
 ), whole AS (
-  -- Whole intervals, or whole days of registers that restart every day.
-  SELECT v.*,
-    CASE WHEN v.method = 'daily_energy' THEN first_day.start_ms
-      ELSE interval_of(v.changed_from_ms) * interval_ms() END AS compute_from_ms,
-    CASE WHEN v.method = 'daily_energy' THEN last_day.end_ms
-      ELSE (interval_of(v.changed_to_ms) + 1) * interval_ms() END AS compute_to_ms
-  FROM with_neighbours v
+  -- The whole intervals of that time, or its whole days if the register restarts every day.
+  SELECT changed.*,
+    CASE WHEN method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(changed_from_ms) * interval_ms() END AS compute_from_ms,
+    CASE WHEN method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(changed_to_ms) + 1) * interval_ms() END AS compute_to_ms
+  FROM changed
   LEFT JOIN local_day first_day
-    ON $by_day AND v.method = 'daily_energy' AND v.changed_from_ms >= first_day.start_ms AND v.changed_from_ms < first_day.end_ms
+    ON $by_day AND method = 'daily_energy' AND changed_from_ms >= first_day.start_ms AND changed_from_ms < first_day.end_ms
   LEFT JOIN local_day last_day
-    ON $by_day AND v.method = 'daily_energy' AND v.changed_to_ms >= last_day.start_ms AND v.changed_to_ms < last_day.end_ms
-), edge AS (
-  -- outer_before_ms, outer_after_ms: the nearest readings outside of these intervals.
-  SELECT whole.*, o.before_ms[1] AS outer_before_ms, o.before_ms[2] AS second_before_ms, o.after_ms AS outer_after_ms
-  FROM whole
-  LEFT JOIN (
-    -- Two readings before, because the reading before a pair also decides whether the pair is a break.
-    SELECT whole.series_id, max(n.event_time_ms, 2) FILTER (n.event_time_ms < whole.compute_from_ms - whole.reach_ms) AS before_ms,
-      min(n.event_time_ms) FILTER (n.event_time_ms >= whole.compute_to_ms + whole.reach_ms) AS after_ms
-    FROM whole JOIN nearby_reading n USING (series_id) GROUP BY whole.series_id
-  ) AS o USING (series_id)
+    ON $by_day AND method = 'daily_energy' AND changed_to_ms >= last_day.start_ms AND changed_to_ms < last_day.end_ms
+), outer_reading AS (
+  -- The nearest readings outside of these intervals. outer_before_ms: the last two, the later one first,
+  -- because the reading before a pair also decides whether the pair is a break.
+  SELECT series_id,
+    max(event_time_ms, 2) FILTER (event_time_ms < compute_from_ms - reach_ms) AS outer_before_ms,
+    min(event_time_ms) FILTER (event_time_ms >= compute_to_ms + reach_ms) AS outer_after_ms
+  FROM whole JOIN nearby_reading USING (series_id)
+  GROUP BY series_id
 ), searched AS (
-  -- A reading is found, or the series has no more readings on that side.
+  -- has_...: the reading is found, or the series has no more readings on that side.
   SELECT *,
     previous_ms IS NOT NULL OR begins_ms >= from_ms AS has_previous,
     len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms) AS has_next,
-    second_before_ms IS NOT NULL OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = outer_before_ms AS has_outer_before,
+    len(outer_before_ms) = 2 OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = outer_before_ms[1] AS has_outer_before,
     outer_after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms AS has_outer_after
-  FROM edge
+  FROM whole
+  LEFT JOIN outer_reading USING (series_id)
 )
 FROM found
 UNION ALL BY NAME
 SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
   -- If no reading before is used, the first readings of the series may have been left out. Then they are
   -- judged again too.
-  coalesce(second_before_ms, least(compute_from_ms - reach_ms, begins_ms)) AS first_ms,
-  coalesce(outer_before_ms, least(compute_from_ms - reach_ms, begins_ms)) AS anchor_ms,
+  coalesce(outer_before_ms[2], least(compute_from_ms - reach_ms, begins_ms)) AS first_ms,
+  coalesce(outer_before_ms[1], least(compute_from_ms - reach_ms, begins_ms)) AS anchor_ms,
   coalesce(outer_after_ms, greatest(compute_to_ms + reach_ms, ends_ms)) AS last_ms,
   is_new,
   outer_after_ms IS NOT NULL AS has_later
@@ -152,8 +150,8 @@ FROM (
   JOIN series_rule beside USING (series_id)
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
   WHERE sc.method = 'power_curve' AND sc.compute_from_ms <= own.last_ms AND sc.compute_to_ms > own.first_ms
-) AS w
-ANTI JOIN scope sc ON sc.series_id = w.series_id AND sc.compute_from_ms <= w.from_ms AND sc.compute_to_ms > w.to_ms;
+) AS shaped
+ANTI JOIN scope sc ON sc.series_id = shaped.series_id AND sc.compute_from_ms <= shaped.from_ms AND sc.compute_to_ms > shaped.to_ms;
 
 -- name: request_reshaped_silences
 -- Requests the scope and the reshaped silences.
@@ -186,8 +184,8 @@ SELECT count(*) AS series, min(least(sc.first_ms, sc.compute_from_ms)) AS low_ms
   coalesce(bool_or(sc.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
   coalesce(bool_or(sc.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
   coalesce(bool_or(sc.is_new AND sc.compute_from_ms <= sr.first_ms
-    OR b.to_ms <= sc.compute_to_ms
-    OR (sc.is_new AND sc.method = 'total_energy' AND b.is_rise)), false) AS may_rejudge,
+    OR next_break.to_ms <= sc.compute_to_ms
+    OR (sc.is_new AND sc.method = 'total_energy' AND next_break.is_rise)), false) AS may_rejudge,
   coalesce(sum((sc.compute_to_ms - sc.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
 FROM scope sc
 JOIN series_rule sr USING (series_id)
@@ -197,7 +195,7 @@ LEFT JOIN (
   SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
   FROM series_break WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope) AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
   GROUP BY series_id
-) AS b ON b.series_id = sc.series_id;
+) AS next_break ON next_break.series_id = sc.series_id;
 
 -- name: bind_days
 -- Stores the local days around the scope. Joining them is many times faster than asking the time zone
@@ -285,8 +283,8 @@ GROUP BY series_id;
 -- has changed: moved_mark_days(), or the length of the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT sc.series_id, sc.from_ms,
-  CASE WHEN m.series_id IS NULL THEN sc.to_ms
+  CASE WHEN moved.series_id IS NULL THEN sc.to_ms
     ELSE sc.compute_to_ms + greatest(moved_mark_days() * day_ms(), sc.compute_to_ms - sc.compute_from_ms) END AS to_ms,
   sc.is_new
 FROM scope sc
-LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);
+LEFT JOIN (SELECT series_id FROM moved_mark) AS moved USING (series_id);
