@@ -41,50 +41,51 @@ WITH own_source AS (
   SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
 ), declared AS (
   -- What is declared of each source in each range, and of its device. has_span: on some day it has a role.
-  SELECT o.device, o.source, s.valid_from, s.valid_to, rsp.role, rsp.negative_role,
-    CASE WHEN rsp.within_device = o.device THEN rsp.within_source END AS within_source,
-    EXISTS (SELECT 1 FROM role_span rsp WHERE rsp.device = o.device AND rsp.source = o.source) AS has_span,
+  SELECT own_source.device, own_source.source, stretch.valid_from, stretch.valid_to, rsp.role, rsp.negative_role,
+    CASE WHEN rsp.within_device = own_source.device THEN rsp.within_source END AS within_source,
+    EXISTS (SELECT 1 FROM role_span rsp WHERE rsp.device = own_source.device AND rsp.source = own_source.source) AS has_span,
     coalesce(dd.total_source, every.total_source) AS total_source,
     dd.energy_role,
-    dd.sources IS NULL OR list_contains(dd.sources, o.source) AS is_wanted
-  FROM own_source o
-  JOIN stretch s USING (device)
-  LEFT JOIN role_span rsp ON rsp.device = o.device AND rsp.source = o.source
-    AND (rsp.valid_from IS NULL OR rsp.valid_from <= s.valid_from) AND (rsp.valid_to IS NULL OR rsp.valid_to >= s.valid_to)
-  LEFT JOIN declared_device dd ON dd.device = o.device
+    dd.sources IS NULL OR list_contains(dd.sources, own_source.source) AS is_wanted
+  FROM own_source
+  JOIN stretch USING (device)
+  LEFT JOIN role_span rsp ON rsp.device = own_source.device AND rsp.source = own_source.source
+    AND (rsp.valid_from IS NULL OR rsp.valid_from <= stretch.valid_from) AND (rsp.valid_to IS NULL OR rsp.valid_to >= stretch.valid_to)
+  LEFT JOIN declared_device dd ON dd.device = own_source.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
 ), candidate AS (
   -- is_candidate: the source can count, because no other source that counts contains it. has_total: the
   -- device has its total source.
-  SELECT d.*,
-    d.is_wanted AND NOT coalesce(container.is_wanted AND container.role IS NOT NULL, false) AS is_candidate,
-    coalesce(bool_or(d.source = d.total_source) OVER devices, false) AS has_total
-  FROM declared d
+  SELECT declared.*,
+    declared.is_wanted AND NOT coalesce(container.is_wanted AND container.role IS NOT NULL, false) AS is_candidate,
+    coalesce(bool_or(declared.source = declared.total_source) OVER devices, false) AS has_total
+  FROM declared
   LEFT JOIN declared container
-    ON container.device = d.device AND container.source = d.within_source AND container.valid_from IS NOT DISTINCT FROM d.valid_from
-  WINDOW devices AS (PARTITION BY d.device, d.valid_from)
+    ON container.device = declared.device AND container.source = declared.within_source
+      AND container.valid_from IS NOT DISTINCT FROM declared.valid_from
+  WINDOW devices AS (PARTITION BY declared.device, declared.valid_from)
 ), weighed AS (
   -- The roles of the candidates: first_place and last_place are the same if there is only one role.
-  SELECT c.*,
+  SELECT candidate.*,
     min(least(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS first_place,
     max(greatest(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS last_place,
-    coalesce(bool_or(c.role = 'other') FILTER (is_candidate) OVER devices, false) AS has_other,
-    coalesce(count(*) FILTER (is_candidate AND c.role IS NULL AND NOT c.has_span) OVER devices, 0) AS lacking_sources
-  FROM candidate c
-  LEFT JOIN role own ON own.role = c.role
-  LEFT JOIN role negative ON negative.role = c.negative_role
-  WINDOW devices AS (PARTITION BY c.device, c.valid_from)
-), chosen AS (
-  -- The one role of the device, and the sources that count for it.
-  SELECT w.*,
-    coalesce(w.energy_role, ro.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
+    coalesce(bool_or(candidate.role = 'other') FILTER (is_candidate) OVER devices, false) AS has_other,
+    coalesce(count(*) FILTER (is_candidate AND candidate.role IS NULL AND NOT candidate.has_span) OVER devices, 0) AS lacking_sources
+  FROM candidate
+  LEFT JOIN role own ON own.role = candidate.role
+  LEFT JOIN role negative ON negative.role = candidate.negative_role
+  WINDOW devices AS (PARTITION BY candidate.device, candidate.valid_from)
+), counted_source AS (
+  -- The sources with the one role of their device (chosen_role), and whether they count for it.
+  SELECT weighed.*,
+    coalesce(weighed.energy_role, ro.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
     CASE
       WHEN has_total THEN source = total_source
-      WHEN chosen_role IS NULL THEN is_candidate AND w.role IS NULL
-      ELSE is_candidate AND coalesce(w.role = chosen_role OR negative_role = chosen_role, false)
+      WHEN chosen_role IS NULL THEN is_candidate AND weighed.role IS NULL
+      ELSE is_candidate AND coalesce(weighed.role = chosen_role OR negative_role = chosen_role, false)
     END AS counts
-  FROM weighed w
-  LEFT JOIN role ro ON ro.place = w.first_place
+  FROM weighed
+  LEFT JOIN role ro ON ro.place = weighed.first_place
 )
 SELECT device, source, valid_from, valid_to, role, negative_role, counts,
   CASE WHEN NOT counts OR has_total OR negative_role IS NULL THEN 'whole' WHEN role = chosen_role THEN 'rise' ELSE 'fall' END AS part,
@@ -93,7 +94,7 @@ SELECT device, source, valid_from, valid_to, role, negative_role, counts,
   lacking_sources::INTEGER AS lacking_sources,
   CASE WHEN has_total OR energy_role IS NOT NULL THEN NULL WHEN chosen_role IS NULL THEN 1 ELSE 0 END AS lacking_max,
   is_candidate AND role IS NULL AND has_span AS lacks_with_energy
-FROM chosen
+FROM counted_source
 WINDOW devices AS (PARTITION BY device, valid_from)
 ORDER BY device, source, valid_from NULLS FIRST;
 
@@ -114,8 +115,8 @@ ORDER BY device, source, valid_from NULLS FIRST;
 --   flags           of the sources that count, and mixed, undeclared, incomplete
 --   coverage        the least of these sources, 0 to 1
 --   status, version, computed_at
-WITH chosen AS (
-  -- The days of sources, with the part that counts.
+WITH counted_day AS (
+  -- The days of sources, with the energy of the part that counts.
   SELECT sod.*, coalesce(dso.counts, true) AS counts, dso.role, dso.is_mixed, dso.counting_sources, dso.lacking_sources, dso.lacking_max,
     dso.lacks_with_energy,
     CASE dso.part WHEN 'rise' THEN sod.rise_wh WHEN 'fall' THEN sod.fall_wh ELSE sod.energy_wh END AS part_wh
@@ -139,7 +140,7 @@ WITH chosen AS (
     END AS status,
     coalesce(max(version) FILTER (counts), max(version)) AS version,
     coalesce(max(computed_at) FILTER (counts), max(computed_at)) AS computed_at
-  FROM chosen
+  FROM counted_day
   GROUP BY day, reported_day, device
 )
 SELECT day, reported_day, device, device_wh AS energy_wh, methods,

@@ -13,14 +13,14 @@
 --   at_ms     start, ms since 1970
 --   day       of zone_day
 --   own_day   of own_day
-SELECT z.at_ms, z.day, o.own_day
+SELECT requested.at_ms, requested.day, local_slot.own_day
 FROM (
   SELECT day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM zone_day
-) AS z
+) AS requested
 JOIN (
   SELECT day AS own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day
-) AS o USING (at_ms)
-WHERE z.at_ms + (SELECT interval_ms FROM rule) <= (SELECT now_ms FROM rule);
+) AS local_slot USING (at_ms)
+WHERE requested.at_ms + (SELECT interval_ms FROM rule) <= (SELECT now_ms FROM rule);
 
 -- name: find_own_slot
 -- Lists all intervals of the workgroup's local days, also those that are not requested, because an interval

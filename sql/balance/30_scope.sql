@@ -19,7 +19,7 @@
 --   series      `<device>.<source>`
 --   container   the series of the source that contains it, or `site`; null: none
 --   counts      true if it is added up
-WITH there AS (
+WITH member_day AS (
   -- The members that have a role on the day. parent: the source that contains it, as declared.
   SELECT sc.scope_id, sc.is_site, od.day AS own_day, rsp.device, rsp.source, rsp.role, rsp.negative_role, mem.sign,
     concat(rsp.device, '.', rsp.source) AS series,
@@ -32,15 +32,19 @@ WITH there AS (
     AND (od.day >= mem.valid_from OR mem.valid_from IS NULL) AND (od.day <= mem.valid_to OR mem.valid_to IS NULL)
   WHERE rsp.role IN (SELECT role FROM role)
 )
-SELECT t.scope_id, t.own_day, t.device, t.source, t.role, t.negative_role, t.sign, t.series,
+SELECT member_day.scope_id, member_day.own_day, member_day.device, member_day.source, member_day.role, member_day.negative_role,
+  member_day.sign, member_day.series,
   CASE
-    WHEN p.series IS NOT NULL THEN p.series
-    WHEN t.within_site AND t.is_site THEN CASE t.role WHEN 'consumption' THEN 'site' ELSE concat('site.', t.role) END
+    WHEN container_day.series IS NOT NULL THEN container_day.series
+    WHEN member_day.within_site AND member_day.is_site
+      THEN CASE member_day.role WHEN 'consumption' THEN 'site' ELSE concat('site.', member_day.role) END
   END AS container,
   container IS NULL AS counts
-FROM there t
+FROM member_day
 -- Only a source that is in the scope too, with the same sign, contains it.
-LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign;
+LEFT JOIN member_day container_day
+  ON container_day.scope_id = member_day.scope_id AND container_day.own_day = member_day.own_day
+    AND container_day.series = member_day.parent AND container_day.sign = member_day.sign;
 
 -- name: find_scope_role
 -- Finds the state of each role of a scope on each local day. A role without a source is absent if that is
@@ -59,15 +63,15 @@ WITH declared AS (
 )
 SELECT sc.scope_id, od.day AS own_day, ro.role, ro.side,
   CASE
-    WHEN list_contains(d.measured_roles, ro.role) THEN 'measured'
+    WHEN list_contains(declared.measured_roles, ro.role) THEN 'measured'
     WHEN (sc.scope_id, ro.role) IN (SELECT (scope_id, role) FROM scope_absent) THEN 'absent'
-    WHEN ro.hinted_by IS NULL OR list_has_any(d.roles, ro.hinted_by) THEN 'unknown'
+    WHEN ro.hinted_by IS NULL OR list_has_any(declared.roles, ro.hinted_by) THEN 'unknown'
     ELSE 'absent'
   END AS state
 FROM scope sc
 CROSS JOIN own_day od
 CROSS JOIN role ro
-LEFT JOIN declared d ON d.scope_id = sc.scope_id AND d.own_day = od.day;
+LEFT JOIN declared ON declared.scope_id = sc.scope_id AND declared.own_day = od.day;
 
 -- name: find_scope_day
 -- Finds what can be computed of a scope on each local day. One unknown role is computed. If import and export
@@ -76,26 +80,26 @@ LEFT JOIN declared d ON d.scope_id = sc.scope_id AND d.own_day = od.day;
 -- Reads scope (scope_id, nets: import and export can be computed from the rest), scope_role.
 -- scope_day:
 --   scope_id, own_day
---   way            measured, computed, netted, not_netted (only the difference of import and export is known)
---                  or undetermined (too many are unknown)
---   computed       roles that are computed, sorted
---   is_grid_told   neither import nor export is unknown
+--   way             measured, computed, netted, not_netted (only the difference of import and export is
+--                   known) or undetermined (too many are unknown)
+--   computed        roles that are computed, sorted
+--   is_grid_known   neither import nor export is unknown
 WITH open AS (
   -- The unknown roles, sorted.
   SELECT scope_id, own_day, coalesce(list(role ORDER BY role) FILTER (state = 'unknown'), []) AS unknown
   FROM scope_role
   GROUP BY scope_id, own_day
 )
-SELECT o.scope_id, o.own_day,
+SELECT open.scope_id, open.own_day,
   CASE
-    WHEN len(o.unknown) = 0 THEN 'measured'
-    WHEN len(o.unknown) = 1 THEN 'computed'
-    WHEN o.unknown = ['grid_export', 'grid_import'] THEN CASE WHEN sc.nets THEN 'netted' ELSE 'not_netted' END
+    WHEN len(open.unknown) = 0 THEN 'measured'
+    WHEN len(open.unknown) = 1 THEN 'computed'
+    WHEN open.unknown = ['grid_export', 'grid_import'] THEN CASE WHEN sc.nets THEN 'netted' ELSE 'not_netted' END
     ELSE 'undetermined'
   END AS way,
-  CASE WHEN way IN ('computed', 'netted') THEN o.unknown ELSE [] END AS computed,
-  NOT list_has_any(o.unknown, ['grid_import', 'grid_export']) AS is_grid_told
-FROM open o
+  CASE WHEN way IN ('computed', 'netted') THEN open.unknown ELSE [] END AS computed,
+  NOT list_has_any(open.unknown, ['grid_import', 'grid_export']) AS is_grid_known
+FROM open
 JOIN scope sc USING (scope_id);
 
 -- name: sum_scope_peak
@@ -118,12 +122,12 @@ WITH producing AS (
   WHERE scr.role = 'production' AND scr.state = 'unknown'
     AND (scr.own_day >= mem.valid_from OR mem.valid_from IS NULL) AND (scr.own_day <= mem.valid_to OR mem.valid_to IS NULL)
 )
-SELECT a.scope_id, a.own_day, CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(a.sign * dp.kwp) END AS kwp
-FROM producing a
-LEFT JOIN device_peak dp ON dp.device = a.device
-  AND (a.own_day >= dp.valid_from OR dp.valid_from IS NULL) AND (a.own_day <= dp.valid_to OR dp.valid_to IS NULL)
-GROUP BY a.scope_id, a.own_day
-HAVING bool_or(a.device IN (SELECT device FROM device_peak));
+SELECT producing.scope_id, producing.own_day, CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(producing.sign * dp.kwp) END AS kwp
+FROM producing
+LEFT JOIN device_peak dp ON dp.device = producing.device
+  AND (producing.own_day >= dp.valid_from OR dp.valid_from IS NULL) AND (producing.own_day <= dp.valid_to OR dp.valid_to IS NULL)
+GROUP BY producing.scope_id, producing.own_day
+HAVING bool_or(producing.device IN (SELECT device FROM device_peak));
 
 -- name: count_scope_size
 -- Counts the sources of a balance.

@@ -64,21 +64,22 @@ WITH reach AS (
     coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
   FROM measured GROUP BY device, source, own_day
 )
-SELECT wa.device, wa.source, wa.own_day, s.at_ms,
+SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms,
   rf.device IS NOT NULL AND (
     coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false)
     -- A register that shows the same for hours has no rows for them: they lie between two readings all the
     -- same.
-    OR coalesce(rf.is_register AND (s.at_ms > d.first_ms OR wa.own_day > e.first_day) AND (s.at_ms < d.last_ms OR wa.own_day < e.last_day), false)
+    OR coalesce(rf.is_register AND (wanted_slot.at_ms > day_reach.first_ms OR wa.own_day > reach.first_day)
+      AND (wanted_slot.at_ms < day_reach.last_ms OR wa.own_day < reach.last_day), false)
   ) AS is_known,
   CASE WHEN is_known THEN coalesce(mea.energy_wh, 0) END AS energy_wh,
-  NOT (coalesce(mea.is_spread, false) AND coalesce(d.spread_wh, 0) > rule.span_wh) AS has_shape,
+  NOT (coalesce(mea.is_spread, false) AND coalesce(day_reach.spread_wh, 0) > rule.span_wh) AS has_shape,
   coalesce(mea.is_estimated, false) AS is_estimated,
   CASE WHEN rf.is_register THEN rf.step_wh ELSE 0 END AS step_wh
 FROM wanted wa
 CROSS JOIN rule
-JOIN (SELECT own_day, at_ms FROM slot) AS s ON s.own_day = wa.own_day
+JOIN (SELECT own_day, at_ms FROM slot) AS wanted_slot ON wanted_slot.own_day = wa.own_day
 LEFT JOIN read_from rf ON rf.device = wa.device AND rf.source = wa.source AND rf.own_day = wa.own_day
-LEFT JOIN reach e ON e.device = wa.device AND e.source = wa.source
-LEFT JOIN day_reach d ON d.device = wa.device AND d.source = wa.source AND d.own_day = wa.own_day
-LEFT JOIN measured mea ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = s.at_ms;
+LEFT JOIN reach ON reach.device = wa.device AND reach.source = wa.source
+LEFT JOIN day_reach ON day_reach.device = wa.device AND day_reach.source = wa.source AND day_reach.own_day = wa.own_day
+LEFT JOIN measured mea ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = wanted_slot.at_ms;

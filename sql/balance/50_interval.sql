@@ -13,17 +13,18 @@
 -- Reads scope_day, scope_peak, slot, flow, rule.
 -- interval_flow:
 --   scope_id, own_day, day, at_ms
---   way, computed, is_grid_told   see scope_day
---   into_wh, grid_net_wh          see flow; 0 for a scope without sources
---   is_complete                   every measured role is known
---   is_netted                     import and export are two sides of one net energy
---   is_undetermined               roles are unknown and cannot be computed
---   is_estimated                  see flow
---   is_shapeless                  has_shape of flow is false
---   tolerance_wh                  steps of the registers, at least the rule's
---   kwp                           peak power of producing devices; null if one is unknown
---   has_peak                      one of them has a peak power
-SELECT scd.scope_id, scd.own_day, sl.day, sl.at_ms, scd.way, scd.computed, scd.is_grid_told,
+--   way, computed, is_grid_known   see scope_day
+--   into_wh, grid_net_wh           see flow; 0 for a scope without sources
+--   is_complete                    every measured role is known
+--   is_netted                      import and export are two sides of one net energy
+--   is_undetermined                roles are unknown and cannot be computed
+--   is_estimated                   see flow
+--   is_shapeless                   has_shape of flow is false
+--   tolerance                      Wh: steps of the registers, at least the rule's. It does not end in _wh,
+--                                  because it is no energy (see chapter 60)
+--   kwp                            peak power of producing devices; null if one is unknown
+--   has_peak                       one of them has a peak power
+SELECT scd.scope_id, scd.own_day, sl.day, sl.at_ms, scd.way, scd.computed, scd.is_grid_known,
   CASE WHEN fl.scope_id IS NULL THEN 0 ELSE fl.into_wh END AS into_wh,
   CASE WHEN fl.scope_id IS NULL THEN 0 ELSE fl.grid_net_wh END AS grid_net_wh,
   NOT coalesce(fl.has_gap, false) AS is_complete,
@@ -31,7 +32,7 @@ SELECT scd.scope_id, scd.own_day, sl.day, sl.at_ms, scd.way, scd.computed, scd.i
   scd.way IN ('undetermined', 'not_netted') AS is_undetermined,
   coalesce(fl.is_estimated, false) AS is_estimated,
   NOT coalesce(fl.has_shape, true) AS is_shapeless,
-  greatest(coalesce(fl.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance_wh,
+  greatest(coalesce(fl.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance,
   sp.kwp, sp.scope_id IS NOT NULL AS has_peak
 FROM scope_day scd
 JOIN slot sl ON sl.own_day = scd.own_day
@@ -77,7 +78,7 @@ LEFT JOIN role_flow rfl ON rfl.scope_id = ifl.scope_id AND rfl.at_ms = ifl.at_ms
 --                                            unknown
 --   <role>_gap                               is_gap of interval_role
 --   computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless
---   tolerance_wh, kwp, has_peak
+--   tolerance, kwp, has_peak
 WITH role_column AS (
   -- <role>_wh and <role>_gap, of one scope and interval in one row.
   FROM interval_role
@@ -87,10 +88,10 @@ WITH role_column AS (
     GROUP BY scope_id, at_ms
   )
 )
-SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, r.* EXCLUDE (scope_id, at_ms),
+SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, role_column.* EXCLUDE (scope_id, at_ms),
   CASE
     WHEN way IN ('netted', 'not_netted') THEN -into_wh
-    WHEN is_grid_told THEN coalesce(grid_import_wh - grid_export_wh, ifl.grid_net_wh)
+    WHEN is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, ifl.grid_net_wh)
     ELSE grid_import_wh - grid_export_wh
   END::BIGINT AS grid_net_wh,
   CASE WHEN way = 'measured' THEN into_wh WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0 END::BIGINT AS residual_wh,
@@ -100,9 +101,9 @@ SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, r.* EXCLUDE (scope_id, at_
     THEN least(battery_charge_wh, greatest(0, grid_import_wh - greatest(consumption_wh, 0))) END AS grid_to_battery_wh,
   CASE WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL AND grid_export_wh IS NOT NULL
     THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh)) END AS battery_to_grid_wh,
-  computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance_wh, kwp, has_peak
+  computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance, kwp, has_peak
 FROM interval_flow ifl
-JOIN role_column r ON r.scope_id = ifl.scope_id AND r.at_ms = ifl.at_ms;
+JOIN role_column ON role_column.scope_id = ifl.scope_id AND role_column.at_ms = ifl.at_ms;
 
 -- name: find_rest
 -- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it
@@ -113,8 +114,9 @@ JOIN role_column r ON r.scope_id = ifl.scope_id AND r.at_ms = ifl.at_ms;
 --   container   series of the source that contains others; `site`, or `site.<role>`, for the computed role of
 --               a site
 --   rest_wh     Wh; null if the container or a part of it is unknown
-WITH part AS (
-  -- The contained sources of each container, added. signed_part_wh: by the signs of the members.
+WITH contained AS (
+  -- One row for each container and interval: the sources that it contains, added. signed_part_wh: by the
+  -- signs of the members.
   SELECT sso.scope_id, sl.day, sl.at_ms, sso.container, any_value(sso.role) AS role, any_value(sso.own_day) AS own_day,
     CASE WHEN bool_and(si.is_known) THEN sum(si.energy_wh) END AS part_wh,
     CASE WHEN bool_and(si.is_known) THEN sum(sso.sign * si.energy_wh) END AS signed_part_wh
@@ -125,16 +127,16 @@ WITH part AS (
   GROUP BY sso.scope_id, sl.day, sl.at_ms, sso.container
 )
 -- Containers that are sources.
-SELECT p.scope_id, p.day, p.at_ms, p.container, (si.energy_wh - p.part_wh)::BIGINT AS rest_wh
-FROM part p
-JOIN scope_source sso ON sso.scope_id = p.scope_id AND sso.own_day = p.own_day AND sso.series = p.container
-JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = p.at_ms
+SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, (si.energy_wh - contained.part_wh)::BIGINT AS rest_wh
+FROM contained
+JOIN scope_source sso ON sso.scope_id = contained.scope_id AND sso.own_day = contained.own_day AND sso.series = contained.container
+JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = contained.at_ms
 UNION ALL
 -- Computed roles of a site.
-SELECT p.scope_id, p.day, p.at_ms, p.container, (iro.wh - p.signed_part_wh)::BIGINT
-FROM part p
-JOIN interval_role iro ON iro.scope_id = p.scope_id AND iro.at_ms = p.at_ms AND iro.role = p.role
-WHERE p.container = 'site' OR starts_with(p.container, 'site.');
+SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, (iro.wh - contained.signed_part_wh)::BIGINT
+FROM contained
+JOIN interval_role iro ON iro.scope_id = contained.scope_id AND iro.at_ms = contained.at_ms AND iro.role = contained.role
+WHERE contained.container = 'site' OR starts_with(contained.container, 'site.');
 
 -- name: find_interval_level
 -- Selects the intervals in the form of a level (see judge). One row for each scope and interval.
@@ -149,8 +151,8 @@ WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 --   rest                             map from each container to its rest_wh (see find_rest)
 SELECT isu.*, strftime(make_timestamp(isu.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
   1 AS intervals, is_complete::INTEGER AS known_intervals, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
-  NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, r.rest
+  NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, rest_of_interval.rest
 FROM interval_sum isu
 LEFT JOIN (
   SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest FROM rest GROUP BY scope_id, at_ms
-) AS r ON r.scope_id = isu.scope_id AND r.at_ms = isu.at_ms;
+) AS rest_of_interval ON rest_of_interval.scope_id = isu.scope_id AND rest_of_interval.at_ms = isu.at_ms;

@@ -4,8 +4,9 @@
 -- Writes  "level": one row for each scope and period.
 -- Why     Days of every time zone are sums of intervals. Months are sums of complete days.
 --
--- COLUMNS('...') AS '\0' repeats an expression for all columns whose names match, and keeps these names. A
--- sum is null if one of its parts is null: count(x) = count(*) is true if no x is null.
+-- COLUMNS('.*_wh$') stands for all columns whose names end in _wh, which are the energies. The expression
+-- around it is repeated for each of them, and AS '\0' keeps its name. A sum is null if one of its parts is
+-- null: count(x) = count(*) is true if no x is null.
 
 -- name: sum_days
 -- Sums the intervals of each day of a time zone. A field is null if it is null in one interval. One row for
@@ -21,32 +22,30 @@
 --   is_incomplete             some intervals are not known
 --   is_peak_unknown           a device has a peak power, but the peak of some production is unknown
 --   rest                      map from each container to its rest_wh (see find_rest)
-WITH part AS (
-  -- By local day of the workgroup first, because a peak power holds for such days.
+WITH own_day_sum AS (
+  -- The sums by local day of the workgroup, because a peak power holds for such days.
   SELECT scope_id, day, own_day, count(*) AS intervals, count(*) FILTER (is_complete) AS known_intervals,
-    CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
-      THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
+    CASE WHEN count(COLUMNS('.*_wh$')) = count(*) THEN sum(COLUMNS('.*_wh$')) END AS '\0',
     bool_or(COLUMNS('.*_gap$')) AS '\0',
     any_value(computed) AS computed,
     bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
-    max(tolerance_wh) AS tolerance_wh, any_value(kwp) AS kwp, any_value(has_peak) AS has_peak
+    max(tolerance) AS tolerance, any_value(kwp) AS kwp, any_value(has_peak) AS has_peak
   FROM interval_sum
   GROUP BY scope_id, day, own_day
 ), summed AS (
   -- The days of the time zone.
   SELECT scope_id, day, sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
-    CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
-      THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
+    CASE WHEN count(COLUMNS('.*_wh$')) = count(*) THEN sum(COLUMNS('.*_wh$')) END AS '\0',
     bool_or(COLUMNS('.*_gap$')) AS '\0',
     list_sort(list_distinct(flatten(list(computed)))) AS computed,
     bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
-    max(tolerance_wh) AS tolerance_wh,
+    max(tolerance) AS tolerance,
     -- Without a producing device the production is 0.
-    CASE WHEN count(part_yield) = count(*) THEN sum(part_yield) END AS yield,
+    CASE WHEN count(own_day_yield) = count(*) THEN sum(own_day_yield) END AS yield,
     bool_or(has_peak) AS has_peak,
     coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
   FROM (
-    SELECT *, CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000) WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS part_yield FROM part
+    SELECT *, CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000) WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS own_day_yield FROM own_day_sum
   )
   GROUP BY scope_id, day
 ), rest_of_day AS (
@@ -57,9 +56,10 @@ WITH part AS (
   )
   GROUP BY scope_id, day
 )
-SELECT s.*, s.day::VARCHAR AS period, NULL::BIGINT AS days, NULL::BIGINT AS complete_days, s.known_intervals < s.intervals AS is_incomplete, r.rest
-FROM summed s
-LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day;
+SELECT summed.*, summed.day::VARCHAR AS period, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
+  summed.known_intervals < summed.intervals AS is_incomplete, rest_of_day.rest
+FROM summed
+LEFT JOIN rest_of_day ON rest_of_day.scope_id = summed.scope_id AND rest_of_day.day = summed.day;
 
 -- name: sum_periods
 -- Sums the complete days of each month or year, on which every measured role is known. One row for each scope
@@ -76,11 +76,10 @@ WITH dated AS (
 ), complete AS (
   -- The sums over complete days.
   SELECT scope_id, whole_period, count(*) AS complete_days,
-    CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
-      THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
+    CASE WHEN count(COLUMNS('.*_wh$')) = count(*) THEN sum(COLUMNS('.*_wh$')) END AS '\0',
     list_sort(list_distinct(flatten(list(computed)))) AS computed,
     bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
-    max(tolerance_wh) AS tolerance_wh,
+    max(tolerance) AS tolerance,
     CASE WHEN count(yield) = count(*) THEN sum(yield) END AS yield,
     bool_or(has_peak) AS has_peak,
     bool_or(is_peak_unknown) OR coalesce(bool_or(has_peak) AND bool_or(yield IS NULL AND production_wh IS NOT NULL), false) AS is_peak_unknown
@@ -104,7 +103,8 @@ WITH dated AS (
   )
   GROUP BY scope_id, whole_period
 )
-SELECT w.*, c.* EXCLUDE (scope_id, whole_period, complete_days), w.whole_period AS period, coalesce(c.complete_days, 0) AS complete_days, r.rest
-FROM whole w
-LEFT JOIN complete c ON c.scope_id = w.scope_id AND c.whole_period = w.whole_period
-LEFT JOIN rest_of_period r ON r.scope_id = w.scope_id AND r.whole_period = w.whole_period;
+SELECT whole.*, complete.* EXCLUDE (scope_id, whole_period, complete_days), whole.whole_period AS period,
+  coalesce(complete.complete_days, 0) AS complete_days, rest_of_period.rest
+FROM whole
+LEFT JOIN complete ON complete.scope_id = whole.scope_id AND complete.whole_period = whole.whole_period
+LEFT JOIN rest_of_period ON rest_of_period.scope_id = whole.scope_id AND rest_of_period.whole_period = whole.whole_period;

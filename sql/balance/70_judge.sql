@@ -27,7 +27,7 @@ WITH weighed AS (
       coalesce(is_estimated, false) AS is_estimated, coalesce(is_shapeless, false) AS is_shapeless,
       coalesce(is_peak_unknown, false) AS is_peak_unknown),
     greatest(
-      tolerance_wh,
+      tolerance,
       (SELECT tolerance_percent FROM rule) / 100 * greatest(
         coalesce(production_wh, 0) + coalesce(grid_import_wh, 0) + coalesce(battery_discharge_wh, 0),
         coalesce(consumption_wh, 0) + coalesce(grid_export_wh, 0) + coalesce(battery_charge_wh, 0)

@@ -1,7 +1,7 @@
 -- 80 Answer: a balance as JSON, with its parts if they are requested.
 --
 -- Reads   "balance", "scope_source", "source_interval", "interval_sum", "day_level", "period_digits", "role".
--- Writes  "day_part", "part", and one row for each period (period; value: JSON, as bytes).
+-- Writes  "day_part", "part_list", and one row for each period (period; value: JSON, as bytes).
 -- Why     The database builds the JSON text, as in report/.
 
 -- name: sum_day_part
@@ -12,30 +12,31 @@
 --   scope_id, day, device, source, role
 --   container   see scope_source
 --   wh          by the sign of the member; null if unknown
-WITH told AS (
+WITH reported_source AS (
+  -- One row for each reported interval and each source of its scope.
   SELECT sso.scope_id, isu.day, sso.device, sso.source, sso.role, sso.negative_role, sso.container, sso.sign, si.energy_wh, si.is_known, si.has_shape
   FROM interval_sum isu
   JOIN scope_source sso ON sso.scope_id = isu.scope_id AND sso.own_day = isu.own_day
   JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = isu.at_ms
 )
 SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
-FROM told WHERE negative_role IS NULL
+FROM reported_source WHERE negative_role IS NULL
 GROUP BY ALL
 UNION ALL
 SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(energy_wh, 0)) END::BIGINT
-FROM told WHERE negative_role IS NOT NULL
+FROM reported_source WHERE negative_role IS NOT NULL
 GROUP BY ALL
 UNION ALL
 SELECT scope_id, day, device, source, negative_role, container,
   CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT
-FROM told WHERE negative_role IN (SELECT role FROM role)
+FROM reported_source WHERE negative_role IN (SELECT role FROM role)
 GROUP BY ALL;
 
--- name: sum_part
+-- name: list_parts
 -- Lists the sources of a day, month or year; for months and years over their complete days. One row for each
 -- scope and period.
 -- Reads day_part, day_level, period_digits (see sum_periods; 10 for days).
--- part:
+-- part_list:
 --   scope_id, period
 --   parts   list of device, source, role, wh, within (the source that contains it)
 SELECT scope_id, whole_period AS period,
@@ -52,7 +53,7 @@ GROUP BY scope_id, whole_period;
 
 -- name: answer
 -- Returns a balance as the JSON of the endpoint. One row for each period of the one scope.
--- Reads balance (see judge); part (see sum_part): empty if parts are not requested.
+-- Reads balance (see judge); part_list (see list_parts): empty if parts are not requested.
 -- Columns:
 --   period
 --   value   JSON, as bytes
@@ -81,9 +82,9 @@ SELECT bal.period, encode(to_json({
   computed: computed,
   missing: missing,
   restWh: coalesce(rest, MAP {}),
-  parts: coalesce(pt.parts, []),
+  parts: coalesce(pli.parts, []),
   flags: flags
 })::VARCHAR) AS value
 FROM balance bal
-LEFT JOIN part pt ON pt.scope_id = bal.scope_id AND pt.period = bal.period
+LEFT JOIN part_list pli ON pli.scope_id = bal.scope_id AND pli.period = bal.period
 ORDER BY bal.period;

@@ -89,13 +89,13 @@ export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResol
     resolution === 'interval'
       ? [
           [
-            'part',
+            'part_list',
             'SELECT NULL::VARCHAR AS scope_id, NULL::VARCHAR AS period, NULL::VARCHAR[] AS parts WHERE false',
           ],
         ]
       : [
           ['day_part', loadSql('balance/sum_day_part')],
-          ['part', loadSql('balance/sum_part')],
+          ['part_list', loadSql('balance/list_parts')],
         ];
   return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => commonTable(name, sql)).join(',\n')}\n${loadSql('balance/answer')}`;
 }
