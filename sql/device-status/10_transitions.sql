@@ -16,18 +16,21 @@ SELECT
 -- Stores the transitions in the device status messages of the batches after $after_batch_id up to
 -- $through_batch_id.
 INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
-WITH said AS (
+WITH status_message AS (
   SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
   FROM message
   WHERE kind = 1 AND batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
     AND try(other->>'state') IS NOT NULL
 )
-SELECT said.device, said.state, said.reason, said.event_time_ms, said.store_time_ms, said.stream_offset, said.batch_id
-FROM said
+SELECT status_message.device, status_message.state, status_message.reason, status_message.event_time_ms, status_message.store_time_ms,
+  status_message.stream_offset, status_message.batch_id
+FROM status_message
 LEFT JOIN device_state USING (device)
-QUALIFY said.state IS DISTINCT FROM
-  coalesce(lag(said.state) OVER (PARTITION BY said.device ORDER BY said.batch_id, said.stream_offset), device_state.state)
-ORDER BY said.batch_id, said.stream_offset;
+QUALIFY status_message.state IS DISTINCT FROM coalesce(
+  lag(status_message.state) OVER (PARTITION BY status_message.device ORDER BY status_message.batch_id, status_message.stream_offset),
+  device_state.state
+)
+ORDER BY status_message.batch_id, status_message.stream_offset;
 
 -- name: mark_days
 -- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are
@@ -74,7 +77,7 @@ WHEN MATCHED THEN UPDATE SET batch_id = $batch_id::BIGINT, updated_at_ms = $now_
 WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
 
 -- name: count_states
--- Counts the devices in each state; "unknown" if nobody has told its state. A device that went to sleep, as a
+-- Counts the devices in each state; "unknown" if its state is not known. A device that went to sleep, as a
 -- solar inverter does at night, is "asleep" while its newest data, or else its message, is not older than
 -- $asleep_from_ms. After that it is offline: what works wakes up within a day.
 SELECT

@@ -31,7 +31,8 @@ WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.
 --   detail     of a rejected reading: the received value
 --   batch_id, landed_at_ms
 --   readings   number of all readings
-SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, bt.landed_at_ms::DOUBLE AS landed_at_ms,
+SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail, received.batch_id,
+  bt.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
   SELECT rd.event_time_ms, rd.value,
@@ -51,18 +52,18 @@ FROM (
   WHERE sup.series_id = $series_id AND sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
   -- Only samples of rejected readings are stored.
-  SELECT q.kept.event_time_ms, NULL, 'rejected', q.reason, q.kept."text", q.kept.batch_id, q.kept.stream_offset
+  SELECT rejected.kept.event_time_ms, NULL, 'rejected', rejected.reason, rejected.kept."text", rejected.kept.batch_id, rejected.kept.stream_offset
   FROM (
     SELECT reason, unnest(samples) AS kept FROM rejected_reading
     WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field
       AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
-  ) AS q
-  WHERE q.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-) AS f
+  ) AS rejected
+  WHERE rejected.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+) AS received
 LEFT JOIN batch bt USING (batch_id)
-QUALIFY f.fate NOT IN ('used', 'repeated')
-  OR least(row_number() OVER (ORDER BY f.event_time_ms), row_number() OVER (ORDER BY f.event_time_ms DESC)) <= $rows_max::INTEGER // 2
-ORDER BY f.event_time_ms, f.fate = 'used', f.stream_offset, f.batch_id
+QUALIFY received.fate NOT IN ('used', 'repeated')
+  OR least(row_number() OVER (ORDER BY received.event_time_ms), row_number() OVER (ORDER BY received.event_time_ms DESC)) <= $rows_max::INTEGER // 2
+ORDER BY received.event_time_ms, received.fate = 'used', received.stream_offset, received.batch_id
 LIMIT 2 * $rows_max::INTEGER;
 
 -- name: find_events
@@ -86,11 +87,11 @@ SELECT
   sr.max_power_w AS configured_power_w, sr.jitter_wh AS configured_jitter_wh, sr.interval_ms::DOUBLE AS configured_interval_ms,
   sr.max_gap_ms::DOUBLE AS configured_gap_ms,
   sd.learnt_resolution AS resolution, sd.learnt_step_ms::DOUBLE AS step_ms,
-  d.days::INTEGER AS days, d.first_day, d.last_day
+  learnt_from.days::INTEGER AS days, learnt_from.first_day, learnt_from.last_day
 FROM series_rule sr
 LEFT JOIN series_day sd ON sd.series_id = sr.series_id AND sd.utc_day = $utc_day
 CROSS JOIN (
   SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day, ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
   FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1 AND $utc_day
-) AS d
+) AS learnt_from
 WHERE sr.series_id = $series_id;

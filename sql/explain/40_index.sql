@@ -27,7 +27,7 @@ SELECT begin_ms::DOUBLE AS begin_ms, begin_wh, end_ms::DOUBLE AS end_ms, end_wh,
   coalesce(from_shape.nwh_all, to_shape.nwh_all) / nwh_per_wh() AS power_wh,
   coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
 FROM (
-  SELECT l.*, from_shape, to_shape,
+  SELECT line.*, from_shape, to_shape,
     greatest(begin_ms, $start_ms::BIGINT) AS from_ms, least(end_ms, $end_ms::BIGINT) AS to_ms,
     CASE
       WHEN begin_ms >= $start_ms::BIGINT THEN begin_wh
@@ -42,7 +42,7 @@ FROM (
     UNION ALL
     SELECT from_ms, from_value, to_ms, to_value, true, 0 FROM reading_pair
     WHERE series_id = $series_id AND from_ms IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
-  ) AS l
+  ) AS line
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape
     ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND begin_ms < $start_ms::BIGINT
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape

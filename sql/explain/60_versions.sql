@@ -29,9 +29,9 @@ ORDER BY version, computed_at_ms;
 -- version was computed.
 -- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the
 -- range of readings to search.
-SELECT r.batch_id, bt.origin, bt.landed_at_ms::DOUBLE AS landed_at_ms, r.readings::INTEGER AS readings,
-  CASE WHEN bt.landed_at_ms > $end_ms::BIGINT THEN r.readings_in ELSE 0 END::INTEGER AS late_readings,
-  r.from_ms::DOUBLE AS from_ms, r.to_ms::DOUBLE AS to_ms, r.readings_in > 0 AS touches_day
+SELECT recorded.batch_id, bt.origin, bt.landed_at_ms::DOUBLE AS landed_at_ms, recorded.readings::INTEGER AS readings,
+  CASE WHEN bt.landed_at_ms > $end_ms::BIGINT THEN recorded.readings_in ELSE 0 END::INTEGER AS late_readings,
+  recorded.from_ms::DOUBLE AS from_ms, recorded.to_ms::DOUBLE AS to_ms, recorded.readings_in > 0 AS touches_day
 FROM (
   SELECT batch_id, count(*) AS readings, count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
     min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms
@@ -43,9 +43,9 @@ FROM (
   WHERE series_id IN (SELECT series_id FROM series_rule WHERE device = $device::UUID AND source = $source)
     AND event_time_ms BETWEEN $from_ms::BIGINT AND $to_ms::BIGINT AND batch_id > $after_batch::BIGINT AND batch_id <= $upto_batch::BIGINT
   GROUP BY batch_id
-) AS r
+) AS recorded
 LEFT JOIN batch bt USING (batch_id)
-ORDER BY r.batch_id;
+ORDER BY recorded.batch_id;
 
 -- name: find_corrections
 -- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms

@@ -30,7 +30,8 @@ ORDER BY position;
 --   reason       the most frequent one
 --   readings     how many
 --   text         a received value
-WITH told AS (
+WITH rejection AS (
+  -- The rejected readings, with the table of their first sample.
   SELECT rr.field, rr.device, rr.source, rr.reason, rr.readings, rr.samples[1]."text" AS text, nm.name AS table_name
   FROM rejected_reading rr
   LEFT JOIN message ON message.batch_id = rr.samples[1].batch_id AND message.stream_offset = rr.samples[1].stream_offset
@@ -41,7 +42,7 @@ SELECT rejected.table_name, rejected.field, rejected.device::VARCHAR AS device, 
   max_by(rejected.reason, rejected.readings) AS reason, sum(rejected.readings)::DOUBLE AS readings, min(rejected.text) AS text
 FROM (
   SELECT table_name, field, device, source, reason, sum(readings) AS readings, min(text) AS text
-  FROM told
+  FROM rejection
   GROUP BY table_name, field, device, source, reason
 ) AS rejected
 WHERE NOT EXISTS (

@@ -60,8 +60,9 @@ SELECT
   readings,
   make_timestamptz(first_ms * 1000) AS first_event_time,
   make_timestamptz(last_ms * 1000) AS last_event_time,
-  list_transform(samples, lambda x: {
-    'event_time': make_timestamptz(x.event_time_ms * 1000), 'stream_offset': x.stream_offset, 'value': x."text", 'batch_id': x.batch_id
+  list_transform(samples, lambda sample: {
+    'event_time': make_timestamptz(sample.event_time_ms * 1000), 'stream_offset': sample.stream_offset, 'value': sample."text",
+    'batch_id': sample.batch_id
   }) AS samples,
   nullif(import_id, 0) AS import_id
 FROM rejected_reading

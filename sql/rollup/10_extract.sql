@@ -62,19 +62,21 @@ CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
   -- The field of each stream in each new message: a plain number, or any other JSON.
   SELECT
-    s.stream_id, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
-    m.device,
-    coalesce(m.source_id, -1) AS source_id,
-    m.event_time_ms, m.store_time_ms, m.message_id, m.stream_offset, m.batch_id,
-    m.numbers[list_position(m.field_ids, field_name.name_id)] AS plain,
+    stream.stream_id, stream.method, stream.net, stream.modulus_wh, stream.factor, stream.multiplier, stream.dimension,
+    new_message.device,
+    coalesce(new_message.source_id, -1) AS source_id,
+    new_message.event_time_ms, new_message.store_time_ms, new_message.message_id, new_message.stream_offset, new_message.batch_id,
+    new_message.numbers[list_position(new_message.field_ids, field_name.name_id)] AS plain,
     -- try, because earlier versions could store text that is not JSON.
-    CASE WHEN m.other IS NOT NULL THEN try(json_extract(m.other, s.field_pointer)) END AS json,
-    CASE WHEN m.other IS NOT NULL AND s.unit_pointer IS NOT NULL THEN try(json_extract_string(m.other, s.unit_pointer)) END AS unit
-  FROM (FROM message UNION ALL SELECT * FROM archived_message WHERE $archived) AS m
-  JOIN name AS table_name ON table_name.name_id = m.table_id
-  JOIN (FROM stream_setting JOIN energy_stream USING (stream_id)) AS s ON s.table_name = table_name.name AND m.batch_id > s.batch_id
-  LEFT JOIN name AS field_name ON field_name.name = s.field
-  WHERE m.batch_id > $after::BIGINT AND m.batch_id <= $upto::BIGINT AND m.kind = 0
+    CASE WHEN new_message.other IS NOT NULL THEN try(json_extract(new_message.other, stream.field_pointer)) END AS json,
+    CASE WHEN new_message.other IS NOT NULL AND stream.unit_pointer IS NOT NULL
+      THEN try(json_extract_string(new_message.other, stream.unit_pointer)) END AS unit
+  FROM (FROM message UNION ALL SELECT * FROM archived_message WHERE $archived) AS new_message
+  JOIN name AS table_name ON table_name.name_id = new_message.table_id
+  JOIN (FROM stream_setting JOIN energy_stream USING (stream_id)) AS stream
+    ON stream.table_name = table_name.name AND new_message.batch_id > stream.batch_id
+  LEFT JOIN name AS field_name ON field_name.name = stream.field
+  WHERE new_message.batch_id > $after::BIGINT AND new_message.batch_id <= $upto::BIGINT AND new_message.kind = 0
 ), typed AS (
   -- The number that it is, or that its text is.
   SELECT *,
@@ -87,12 +89,12 @@ WITH raw AS (
   WHERE plain IS NOT NULL OR json IS NOT NULL
 ), converted AS (
   -- In Wh or W.
-  SELECT t.*,
-    t.unit IS NOT NULL AND uf.factor IS NULL AS is_unit_unknown,
-    CASE WHEN t.unit IS NULL THEN t.factor ELSE uf.factor * t.multiplier END AS unit_value,
-    t.number * unit_value AS value
-  FROM typed t
-  LEFT JOIN unit_factor uf ON uf.dimension = t.dimension AND uf.unit = t.unit
+  SELECT typed.*,
+    typed.unit IS NOT NULL AND uf.factor IS NULL AS is_unit_unknown,
+    CASE WHEN typed.unit IS NULL THEN typed.factor ELSE uf.factor * typed.multiplier END AS unit_value,
+    typed.number * unit_value AS value
+  FROM typed
+  LEFT JOIN unit_factor uf ON uf.dimension = typed.dimension AND uf.unit = typed.unit
 ), checked AS (
   -- With the first reason to reject it.
   SELECT *,

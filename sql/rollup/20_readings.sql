@@ -17,20 +17,24 @@
 --   series_id, event_time_ms, value, reason, stream_offset, batch_id
 --   is_superseded   the reading was not used
 CREATE OR REPLACE TEMP TABLE invalid_stored AS
-SELECT r.series_id, r.event_time_ms, r.value, r.stream_offset, r.batch_id, r.is_superseded,
-  CASE WHEN r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future' WHEN r.event_time_ms < clock_set_ms() THEN 'clock_not_set'
-    WHEN NOT isfinite(r.value) THEN 'not_finite' ELSE 'out_of_range' END AS reason
+SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offset, stored.batch_id, stored.is_superseded,
+  CASE
+    WHEN stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future'
+    WHEN stored.event_time_ms < clock_set_ms() THEN 'clock_not_set'
+    WHEN NOT isfinite(stored.value) THEN 'not_finite'
+    ELSE 'out_of_range'
+  END AS reason
 FROM (
   FROM (SELECT *, false AS is_superseded FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded FROM superseded_reading)
   -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest
   -- and largest values, and mostly reads nothing.
   WHERE value > least_value_max() OR value < -least_value_max()
     OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
-) AS r
+) AS stored
 JOIN series se USING (series_id)
 JOIN stream_setting ss USING (stream_id)
-WHERE NOT isfinite(r.value) OR abs(r.value) > value_max(ss.method)
-  OR r.event_time_ms < clock_set_ms() OR r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
+WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(ss.method)
+  OR stored.event_time_ms < clock_set_ms() OR stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
 
 -- name: reject_invalid_stored
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.
@@ -88,14 +92,14 @@ DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_st
 
 -- name: update_invalid_bounds
 -- Updates the first and the last reading time of the series of invalid_stored. $now_ms: the current time.
-UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)),
-  last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
+UPDATE series SET first_ms = coalesce(bounds.first_ms, least(series.first_ms, $now_ms::BIGINT)),
+  last_ms = coalesce(bounds.last_ms, least(series.last_ms, $now_ms::BIGINT))
 FROM (
-  SELECT b.series_id, min(rd.event_time_ms) AS first_ms, max(rd.event_time_ms) AS last_ms
-  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS b LEFT JOIN reading rd USING (series_id)
-  GROUP BY b.series_id
-) AS k
-WHERE series.series_id = k.series_id;
+  SELECT invalid_series.series_id, min(rd.event_time_ms) AS first_ms, max(rd.event_time_ms) AS last_ms
+  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS invalid_series LEFT JOIN reading rd USING (series_id)
+  GROUP BY invalid_series.series_id
+) AS bounds
+WHERE series.series_id = bounds.series_id;
 
 -- name: find_series
 -- Groups the new readings by series, as messages name it.
@@ -104,17 +108,17 @@ WHERE series.series_id = k.series_id;
 --   series_id   null: the series is new
 --   widens      the new readings begin before the first stored one, or end after the last one
 CREATE OR REPLACE TEMP TABLE incoming_series AS
-SELECT k.*, se.series_id, coalesce(k.first_ms < se.first_ms OR k.last_ms > se.last_ms, false) AS widens
+SELECT named.*, se.series_id, coalesce(named.first_ms < se.first_ms OR named.last_ms > se.last_ms, false) AS widens
 FROM (
-  SELECT g.*, coalesce(ss.as_source, nm.name, 'default') AS source
+  SELECT counted.*, coalesce(ss.as_source, nm.name, 'default') AS source
   FROM (
     SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
     FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
-  ) AS g
+  ) AS counted
   JOIN stream_setting ss USING (stream_id)
-  LEFT JOIN name nm ON nm.name_id = g.source_id
-) AS k
-LEFT JOIN series se ON se.stream_id = k.stream_id AND se.device = k.device AND se.source = k.source;
+  LEFT JOIN name nm ON nm.name_id = counted.source_id
+) AS named
+LEFT JOIN series se ON se.stream_id = named.stream_id AND se.device = named.device AND se.source = named.source;
 
 -- name: describe_incoming
 -- Returns one row about the valid new readings.
@@ -159,7 +163,8 @@ SELECT inc.rowid AS row, inc.*,
     PARTITION BY series_id, event_time_ms ORDER BY reading_rank(inc.message_id, inc.stream_offset, inc.batch_id, inc.value) DESC
   ) AS preference
 FROM incoming inc
-JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS r USING (series_id, event_time_ms);
+JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS repeated
+  USING (series_id, event_time_ms);
 
 -- name: drop_repetitions
 -- Keeps the best reading of each time in incoming.
@@ -258,7 +263,7 @@ WHERE incoming.series_id = er.series_id AND incoming.event_time_ms >= er.from_ms
 -- name: update_excluded_bounds
 -- Updates the first and last used reading of the new readings' series, if some of their readings are
 -- excluded.
-UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
+UPDATE series SET first_ms = bounds.first_ms, last_ms = bounds.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
   FROM reading
@@ -266,8 +271,8 @@ FROM (
     SELECT er.series_id FROM excluded_range er JOIN series se USING (series_id)
     JOIN incoming_series ins ON ins.stream_id = se.stream_id AND ins.device = se.device)
   GROUP BY series_id
-) AS r
-WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
+) AS bounds
+WHERE series.series_id = bounds.series_id AND (series.first_ms <> bounds.first_ms OR series.last_ms <> bounds.last_ms);
 
 -- name: store_readings
 -- Stores the new readings in the order of time, so that a later scan of a time range reads few row groups.
@@ -279,6 +284,6 @@ ORDER BY event_time_ms, series_id;
 -- name: update_series_bounds
 -- Moves the first and last reading time of the series outwards.
 UPDATE series
-SET first_ms = least(series.first_ms, k.first_ms), last_ms = greatest(series.last_ms, k.last_ms)
-FROM (SELECT series_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM incoming_series WHERE widens GROUP BY series_id) AS k
-WHERE series.series_id = k.series_id;
+SET first_ms = least(series.first_ms, bounds.first_ms), last_ms = greatest(series.last_ms, bounds.last_ms)
+FROM (SELECT series_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM incoming_series WHERE widens GROUP BY series_id) AS bounds
+WHERE series.series_id = bounds.series_id;

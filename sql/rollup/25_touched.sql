@@ -74,23 +74,23 @@ WITH changed_time AS (
   GROUP BY series_id, utc_day(event_time_ms)
   UNION ALL BY NAME
   -- Series whose rules have changed.
-  SELECT s.series_id, least(s.first_ms, i.low_ms) AS from_ms, greatest(s.last_ms, i.high_ms) AS to_ms,
-    NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = s.series_id) AS is_new
-  FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS s
+  SELECT restated.series_id, least(restated.first_ms, computed.low_ms) AS from_ms, greatest(restated.last_ms, computed.high_ms) AS to_ms,
+    NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = restated.series_id) AS is_new
+  FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS restated
   LEFT JOIN (
     SELECT series_id, min(interval_start_ms) AS low_ms, max(interval_start_ms) AS high_ms
     FROM interval_energy WHERE $is_restated
     GROUP BY series_id
-  ) AS i USING (series_id)
+  ) AS computed USING (series_id)
 )
 FROM changed_time
 UNION ALL BY NAME
 -- Lifetime registers beside these series.
-SELECT DISTINCT own.series_id, c.from_ms, c.to_ms, false AS is_new
-FROM changed_time c
-JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN ('daily_energy', 'power_curve')
+SELECT DISTINCT own.series_id, changed_time.from_ms, changed_time.to_ms, false AS is_new
+FROM changed_time
+JOIN series_rule beside ON beside.series_id = changed_time.series_id AND beside.method IN ('daily_energy', 'power_curve')
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
+WHERE $beside AND changed_time.to_ms >= own.first_ms AND changed_time.from_ms <= own.last_ms;
 
 -- name: list_touched_time
 -- Returns the touched time by UTC day, in order.

@@ -67,8 +67,8 @@ FROM series_rule sr JOIN set_aside sa ON sa.stream_id = sr.stream_id AND sa.devi
 INSERT INTO omitted_series (stream_id, position, device, source, series_id)
 SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
 FROM series_rule sr
-JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source) AS a
-  ON a.stream_id = sr.stream_id AND a.device = sr.device AND a.source = sr.source;
+JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source) AS trial
+  ON trial.stream_id = sr.stream_id AND trial.device = sr.device AND trial.source = sr.source;
 
 -- name: drop_omitted_rules
 -- Drops the rules of the omitted series, so that the later chapters do not see these series.
@@ -120,11 +120,12 @@ WITH wanted_day AS (
 ), combined AS (
   -- With the stored day (old), and the day as the other fields say it (new). is_kept: the day was read from
   -- an omitted series. is_before: an omitted series comes before the chosen one.
-  SELECT w.day, w.device, w.source, w.end_ms, de.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, de.stream_id), false) AS is_kept,
-    coalesce(ss.position > w.position, true) AS is_before, is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
-  FROM wanted_day w
-  LEFT JOIN daily_energy de ON de.day = w.day AND de.device = w.device AND de.source = w.source
-  LEFT JOIN day_change dc ON dc.day = w.day AND dc.device = w.device AND dc.source = w.source
+  SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms, de.day IS NOT NULL AS is_stored,
+    coalesce(list_contains(wanted_day.streams, de.stream_id), false) AS is_kept,
+    coalesce(ss.position > wanted_day.position, true) AS is_before, is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
+  FROM wanted_day
+  LEFT JOIN daily_energy de ON de.day = wanted_day.day AND de.device = wanted_day.device AND de.source = wanted_day.source
+  LEFT JOIN day_change dc ON dc.day = wanted_day.day AND dc.device = wanted_day.device AND dc.source = wanted_day.source
   LEFT JOIN stream_setting ss ON ss.stream_id = CASE WHEN dc.day IS NULL THEN de.stream_id ELSE dc.stream_id END
 ), decided AS (
   -- The stored energy stays if the day is kept, or if the other fields change nothing.
@@ -141,13 +142,22 @@ WITH wanted_day AS (
   WHERE day IN (SELECT day FROM wanted_day) AND device IN (SELECT device FROM wanted_day)
   GROUP BY ALL
 )
-SELECT d.day, d.device, d.source, d.energy_wh, d.method, d.stream_id, d.flags, d.coverage, d.end_ms,
-  CASE WHEN NOT d.is_stored THEN coalesce(k.version, 0) + 1 WHEN d.end_ms <= $now_ms::BIGINT THEN d.old.version + 1 ELSE d.old.version END AS version,
-  day_status(CASE WHEN d.new.status = 'restated' THEN 'restated' ELSE d.old.status END, d.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
-  k.version AS history_version
-FROM decided d
-LEFT JOIN history k USING (day, device, source)
-WHERE (d.energy_wh, d.stream_id, d.flags, d.coverage) IS DISTINCT FROM (d.old.energy_wh, d.old.stream_id, d.old.flags, d.old.coverage);
+SELECT decided.day, decided.device, decided.source, decided.energy_wh, decided.method, decided.stream_id, decided.flags, decided.coverage,
+  decided.end_ms,
+  CASE
+    WHEN NOT decided.is_stored THEN coalesce(history.version, 0) + 1
+    WHEN decided.end_ms <= $now_ms::BIGINT THEN decided.old.version + 1
+    ELSE decided.old.version
+  END AS version,
+  day_status(
+    CASE WHEN decided.new.status = 'restated' THEN 'restated' ELSE decided.old.status END,
+    decided.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT
+  ) AS status,
+  history.version AS history_version
+FROM decided
+LEFT JOIN history USING (day, device, source)
+WHERE (decided.energy_wh, decided.stream_id, decided.flags, decided.coverage)
+  IS DISTINCT FROM (decided.old.energy_wh, decided.old.stream_id, decided.old.flags, decided.old.coverage);
 
 -- name: drop_unavailable_changes
 -- Drops the changes of days that have an omitted series, because they follow from the other fields alone. A

@@ -34,8 +34,9 @@ SELECT sr.device, sc.series_id, 'touched', sc.from_ms, sc.to_ms, sc.is_new, 0, s
 FROM scope sc JOIN series_rule sr USING (series_id)
 WHERE sr.device IN (SELECT device FROM waiting_device)
 UNION ALL
-SELECT sr.device, cl.series_id, 'learnt', cl.from_ms, cl.to_ms, false, coalesce(c.readings, 0), sr.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
-FROM changed_limit cl JOIN series_rule sr USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
+SELECT sr.device, cl.series_id, 'learnt', cl.from_ms, cl.to_ms, false, coalesce(counted.readings, 0), sr.reach_ms, $batch_id::BIGINT,
+  $complete_id::BIGINT
+FROM changed_limit cl JOIN series_rule sr USING (series_id) LEFT JOIN counted USING (series_id, utc_day)
 WHERE sr.device IN (SELECT device FROM waiting_device);
 
 -- name: drop_deferred_scope
@@ -104,9 +105,9 @@ FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM chos
 -- name: apply_pending_reach
 -- Uses the longer time that readings of the waiting devices covered before the limits changed, so that these
 -- intervals are computed again too.
-UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, p.reach_ms)
-FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS p
-WHERE series_rule.series_id = p.series_id;
+UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, waiting.reach_ms)
+FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS waiting
+WHERE series_rule.series_id = waiting.series_id;
 
 -- name: delete_pending
 -- Deletes the work that is done. $all: all work.

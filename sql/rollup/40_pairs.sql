@@ -21,21 +21,21 @@ CREATE OR REPLACE TEMP TABLE reading_pair AS
 FROM (
   SELECT
     series_id,
-    lag(value, 2) OVER w AS value_before, lag(event_time_ms) OVER w AS from_ms, lag(value) OVER w AS from_value,
+    lag(value, 2) OVER in_order AS value_before, lag(event_time_ms) OVER in_order AS from_ms, lag(value) OVER in_order AS from_value,
     event_time_ms AS to_ms, value AS to_value,
-    lead(event_time_ms) OVER w IS NULL AS is_last, is_needed
+    lead(event_time_ms) OVER in_order IS NULL AS is_last, is_needed
   FROM (
-    SELECT rd.series_id, rd.event_time_ms, rd.value, s.needs_all OR rd.event_time_ms = s.anchor_ms AS is_needed
+    SELECT rd.series_id, rd.event_time_ms, rd.value, scoped.needs_all OR rd.event_time_ms = scoped.anchor_ms AS is_needed
     FROM reading rd
     JOIN (
       SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope
-    ) AS s ON s.series_id = rd.series_id
+    ) AS scoped ON scoped.series_id = rd.series_id
     WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
       -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which
       -- takes three times as long.
-      AND rd.event_time_ms - s.first_ms >= 0 AND s.last_ms - rd.event_time_ms >= 0
+      AND rd.event_time_ms - scoped.first_ms >= 0 AND scoped.last_ms - rd.event_time_ms >= 0
   )
-  WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)
+  WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
 )
 WHERE $needs_all OR from_ms IS NULL OR is_last OR is_needed OR from_ms < to_ms - to_ms % interval_ms()
   OR is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE);

@@ -32,31 +32,32 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 --   change_count   number of pairs whose values differ
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
-  p.series_id, interval_of(p.to_ms) * interval_ms() AS interval_start_ms,
+  pair.series_id, interval_of(pair.to_ms) * interval_ms() AS interval_start_ms,
   -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of
   -- power.
   abs(min(CASE
-    WHEN s.is_register THEN CASE WHEN p.to_value > p.grown_from THEN power_of(p.to_value - p.grown_from, p.to_ms - p.from_ms) END
-    WHEN s.method = 'power_curve' THEN -least(abs(p.from_value), abs(p.to_value))
-    ELSE -power_of(least(abs(p.from_value), abs(p.to_value)), p.to_ms - p.from_ms)
+    WHEN learning.is_register
+      THEN CASE WHEN pair.to_value > pair.grown_from THEN power_of(pair.to_value - pair.grown_from, pair.to_ms - pair.from_ms) END
+    WHEN learning.method = 'power_curve' THEN -least(abs(pair.from_value), abs(pair.to_value))
+    ELSE -power_of(least(abs(pair.from_value), abs(pair.to_value)), pair.to_ms - pair.from_ms)
   END)),
-  min(least(CASE WHEN s.is_register THEN decimal_resolution(p.to_value) END,
-    CASE WHEN p.to_value - p.from_value > float_tolerance_wh() THEN p.to_value - p.from_value END)),
-  sum(p.to_ms - p.from_ms)::BIGINT,
+  min(least(CASE WHEN learning.is_register THEN decimal_resolution(pair.to_value) END,
+    CASE WHEN pair.to_value - pair.from_value > float_tolerance_wh() THEN pair.to_value - pair.from_value END)),
+  sum(pair.to_ms - pair.from_ms)::BIGINT,
   count(*)::INTEGER,
-  count(nullif(p.to_value, p.from_value))::INTEGER
+  count(nullif(pair.to_value, pair.from_value))::INTEGER
 FROM (
   SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from FROM reading_pair
-) AS p
+) AS pair
 JOIN (
   SELECT series_id, sc.method, is_register(sc.method) AS is_register, compute_from_ms, compute_to_ms
   FROM scope sc JOIN series_rule sr USING (series_id)
   WHERE sc.is_new AND sr.learns
-) AS s USING (series_id)
+) AS learning USING (series_id)
 -- Differences instead of comparisons, as in find_pairs.
-WHERE p.from_ms IS NOT NULL AND p.to_ms - s.compute_from_ms >= 0 AND s.compute_to_ms - p.to_ms > 0
-GROUP BY p.series_id, interval_of(p.to_ms)
-ORDER BY interval_of(p.to_ms)::INTEGER;
+WHERE pair.from_ms IS NOT NULL AND pair.to_ms - learning.compute_from_ms >= 0 AND learning.compute_to_ms - pair.to_ms > 0
+GROUP BY pair.series_id, interval_of(pair.to_ms)
+ORDER BY interval_of(pair.to_ms)::INTEGER;
 
 -- name: summarize_days
 -- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms:
@@ -80,42 +81,43 @@ WITH summary AS (
   -- What the quarters of the day say.
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
-    CASE WHEN is_register(any_value(l.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
+    CASE WHEN is_register(any_value(learning.method)) THEN quantile_disc(power_w, 0.5)
+      ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
-  JOIN (SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns) AS l USING (series_id)
+  JOIN (SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns) AS learning USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), day_growth AS (
   -- The usual power that the growth of the whole day allows, if it is needed.
   SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
-    SELECT rd.series_id, s.utc_day,
+    SELECT rd.series_id, summary.utc_day,
       -- Medians, because the first or the last reading can be a fault.
       list_aggregate(arg_min(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
       list_aggregate(arg_max(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
-    FROM summary s
-    JOIN series_rule sr ON sr.series_id = s.series_id AND sr.method = 'total_energy' AND NOT sr.net AND sr.modulus_wh IS NULL
-    JOIN reading rd ON rd.series_id = s.series_id AND utc_day(rd.event_time_ms) = s.utc_day
-    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= informative_changes()
-      AND limit_times() * s.power_w > learnt_power_min_w()
-    GROUP BY rd.series_id, s.utc_day
+    FROM summary
+    JOIN series_rule sr ON sr.series_id = summary.series_id AND sr.method = 'total_energy' AND NOT sr.net AND sr.modulus_wh IS NULL
+    JOIN reading rd ON rd.series_id = summary.series_id AND utc_day(rd.event_time_ms) = summary.utc_day
+    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND summary.step_count >= informative_changes()
+      AND limit_times() * summary.power_w > learnt_power_min_w()
+    GROUP BY rd.series_id, summary.utc_day
   )
   WHERE last_value >= first_value
 )
 SELECT
   series_id, utc_day,
-  pow(usual_power_base(), ceil(log2(nullif(least(s.power_w, a.power_w), 0)) / log2(usual_power_base()))) AS power_w,
+  pow(usual_power_base(), ceil(log2(nullif(least(summary.power_w, day_growth.power_w), 0)) / log2(usual_power_base()))) AS power_w,
   round(resolution, (resolution_digits() - 1 - floor(log10(resolution)))::INTEGER) AS resolution,
   CASE WHEN median_ms >= long_step_ms() THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
     ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms()) END AS step_ms,
-  least(s.step_count, informative_steps())::INTEGER AS step_count,
+  least(summary.step_count, informative_steps())::INTEGER AS step_count,
   change_count
-FROM summary s
-LEFT JOIN day_growth a USING (series_id, utc_day)
+FROM summary
+LEFT JOIN day_growth USING (series_id, utc_day)
 EXCEPT
 SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_count FROM series_day
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
@@ -151,9 +153,9 @@ WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
 ), near_day AS (
   -- These days (is_asked), and the days from which their limits follow.
-  SELECT sd.*, sd.utc_day BETWEEN a.low_day AND a.high_day AS is_asked
-  FROM series_day sd JOIN around a USING (series_id)
-  WHERE sd.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
+  SELECT sd.*, sd.utc_day BETWEEN around.low_day AND around.high_day AS is_asked
+  FROM series_day sd JOIN around USING (series_id)
+  WHERE sd.utc_day BETWEEN around.low_day - limit_days() + 1 AND around.high_day + $look_ahead::INTEGER
     AND sd.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
   -- What is usual on the days near each day.
@@ -168,15 +170,15 @@ WITH around AS (
   WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
 ), wanted_limit AS (
   -- The limits that the series learns, beside the stored ones.
-  SELECT l.series_id, l.utc_day,
+  SELECT usual_of_day.series_id, usual_of_day.utc_day,
     CASE WHEN sr.max_power_w IS NULL
-      THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
-    CASE WHEN sr.max_power_w IS NULL AND sr.method = 'daily_energy' THEN l.usual_w END AS new_usual_w,
-    CASE WHEN is_register(sr.method) AND sr.jitter_wh IS NULL THEN l.usual_resolution END AS new_resolution,
-    CASE WHEN NOT is_register(sr.method) THEN l.usual_step_ms END AS new_step_ms,
-    l.learnt_power_w, l.usual_power_w, l.learnt_resolution, l.learnt_step_ms
-  FROM usual_of_day l JOIN series_rule sr USING (series_id)
-  WHERE l.is_asked
+      THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w)) END AS new_power_w,
+    CASE WHEN sr.max_power_w IS NULL AND sr.method = 'daily_energy' THEN usual_of_day.usual_w END AS new_usual_w,
+    CASE WHEN is_register(sr.method) AND sr.jitter_wh IS NULL THEN usual_of_day.usual_resolution END AS new_resolution,
+    CASE WHEN NOT is_register(sr.method) THEN usual_of_day.usual_step_ms END AS new_step_ms,
+    usual_of_day.learnt_power_w, usual_of_day.usual_power_w, usual_of_day.learnt_resolution, usual_of_day.learnt_step_ms
+  FROM usual_of_day JOIN series_rule sr USING (series_id)
+  WHERE usual_of_day.is_asked
 )
 SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w,
   new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
@@ -193,12 +195,12 @@ FROM changed_limit cl WHERE cl.series_id = series_day.series_id AND cl.utc_day =
 -- name: store_series_steps
 -- Stores the longest usual time between readings of each series with changed limits, because an interval
 -- reading covers up to that time. Stores the newest resolution too.
-UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
+UPDATE series SET step_ms = usual.step_ms, resolution = usual.resolution
 FROM (
   SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
   FROM series_day WHERE series_id IN (SELECT series_id FROM changed_limit) GROUP BY series_id
-) AS r
-WHERE r.series_id = series.series_id;
+) AS usual
+WHERE usual.series_id = series.series_id;
 
 -- name: apply_series_steps
 -- Uses the step and the resolution that store_series_steps has stored in the rules of this roll-up. If
@@ -230,8 +232,9 @@ DELETE FROM series_quarter WHERE series_id IN (
   FROM series_rule sr JOIN restated_stream USING (stream_id)
   LEFT JOIN (
     SELECT series_id, count(learnt_power_w) > 0 AS knows_power, count(learnt_resolution) > 0 AS knows_resolution FROM series_day GROUP BY series_id
-  ) AS d USING (series_id)
-  WHERE NOT sr.learns OR (sr.max_power_w IS NULL) <> d.knows_power OR (is_register(sr.method) AND sr.jitter_wh IS NULL) <> d.knows_resolution);
+  ) AS learnt USING (series_id)
+  WHERE NOT sr.learns OR (sr.max_power_w IS NULL) <> learnt.knows_power
+    OR (is_register(sr.method) AND sr.jitter_wh IS NULL) <> learnt.knows_resolution);
 
 -- name: delete_stream_quarters
 -- Deletes the statistics of a stream ($stream_id) that other rules of the program computed. They are computed
@@ -253,11 +256,11 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
 SELECT min(
-  least(power_limit(sr.max_power_w, d.learnt_power_w), power_limit_after_reset(sr.max_power_w, d.learnt_power_w, d.usual_power_w))
+  least(power_limit(sr.max_power_w, learnt.learnt_power_w), power_limit_after_reset(sr.max_power_w, learnt.learnt_power_w, learnt.usual_power_w))
 ) AS least_power_w
 FROM scope sc
 JOIN series_rule sr USING (series_id)
 LEFT JOIN (
   SELECT series_id, min(learnt_power_w) AS learnt_power_w, min(usual_power_w) AS usual_power_w FROM day_limit GROUP BY series_id
-) AS d USING (series_id)
+) AS learnt USING (series_id)
 WHERE is_register(sr.method) AND NOT sr.net;

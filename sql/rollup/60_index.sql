@@ -19,7 +19,7 @@
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 -- They fell.
 SELECT DISTINCT sc.series_id
-FROM (SELECT series_id FROM reading_pair WHERE to_value < from_value) AS p
+FROM (SELECT series_id FROM reading_pair WHERE to_value < from_value) AS pair
 JOIN scope sc USING (series_id)
 JOIN series_rule sr USING (series_id)
 WHERE sc.method = 'total_energy' AND NOT sr.net
@@ -39,11 +39,11 @@ WHERE is_register(sc.method) AND ev.to_ms >= sc.first_ms AND ev.from_ms <= sc.la
   AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
 UNION
 -- Their high-water mark was above the reading where the scope begins.
-SELECT p.series_id
+SELECT pair.series_id
 FROM scope sc
-JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = sc.series_id AND p.to_ms = sc.anchor_ms
-JOIN interval_energy ie ON ie.series_id = p.series_id AND ie.interval_start_ms = interval_of(p.to_ms) * interval_ms()
-  AND ie.last_ms = p.to_ms AND ie.last_value > p.to_value
+JOIN (SELECT * FROM reading_pair WHERE is_needed) AS pair ON pair.series_id = sc.series_id AND pair.to_ms = sc.anchor_ms
+JOIN interval_energy ie ON ie.series_id = pair.series_id AND ie.interval_start_ms = interval_of(pair.to_ms) * interval_ms()
+  AND ie.last_ms = pair.to_ms AND ie.last_value > pair.to_value
 WHERE sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
@@ -70,8 +70,8 @@ FROM (
     AND rd.event_time_ms - sc.anchor_ms >= 0 AND sc.last_ms - rd.event_time_ms >= 0
     AND sc.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
-      SELECT 1 FROM event e
-      WHERE e.series_id = rd.series_id AND is_left_out(e.kind) AND rd.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+      SELECT 1 FROM event
+      WHERE event.series_id = rd.series_id AND is_left_out(event.kind) AND rd.event_time_ms BETWEEN event.from_ms AND event.to_ms)
 ) AS kept
 LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
@@ -87,27 +87,30 @@ LEFT JOIN (
 -- name: list_drift
 -- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter.
 -- Returns all readings of such an index segment, in order.
-SELECT k.series_id, k.index_segment, k.event_time_ms, k.value, k.mark, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh
+SELECT marked.series_id, marked.index_segment, marked.event_time_ms, marked.value, marked.mark,
+  jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh
 FROM (
   SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
   FROM index_reading WHERE method = 'total_energy'
-) AS k
-JOIN series_rule sr ON sr.series_id = k.series_id AND NOT sr.net
-LEFT JOIN day_limit dl ON dl.series_id = k.series_id AND dl.utc_day = utc_day(k.event_time_ms)
-QUALIFY bool_or(k.value < k.running_mark - jitter(sr.jitter_wh, dl.learnt_resolution)) OVER (PARTITION BY k.series_id, k.index_segment)
-ORDER BY k.series_id, k.event_time_ms;
+) AS marked
+JOIN series_rule sr ON sr.series_id = marked.series_id AND NOT sr.net
+LEFT JOIN day_limit dl ON dl.series_id = marked.series_id AND dl.utc_day = utc_day(marked.event_time_ms)
+QUALIFY bool_or(marked.value < marked.running_mark - jitter(sr.jitter_wh, dl.learnt_resolution))
+  OVER (PARTITION BY marked.series_id, marked.index_segment)
+ORDER BY marked.series_id, marked.event_time_ms;
 
 -- name: apply_drift_rebases
 -- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index
 -- segment begins. $drifted: JSON array of {series_id, event_time_ms, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
-SELECT ir.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, ir.mark) AS mark,
-  CASE WHEN d.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END AS kind,
-  count(CASE WHEN d.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS index_segment
+SELECT ir.* EXCLUDE (mark, kind, index_segment), coalesce(drifted.mark, ir.mark) AS mark,
+  CASE WHEN drifted.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END AS kind,
+  count(CASE WHEN drifted.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END)
+    OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS index_segment
 FROM index_reading ir
 LEFT JOIN (
   SELECT unnest(from_json($drifted::JSON, '[{"series_id":"INTEGER","event_time_ms":"BIGINT","mark":"DOUBLE"}]'), recursive := true)
-) AS d ON d.series_id = ir.series_id AND d.event_time_ms = ir.event_time_ms;
+) AS drifted ON drifted.series_id = ir.series_id AND drifted.event_time_ms = ir.event_time_ms;
 
 -- name: find_skipped_readings
 -- Finds the pairs of index readings that pass over readings that are left out, with the flags for their
@@ -117,13 +120,13 @@ LEFT JOIN (
 --   to_ms    the reading after the readings that are left out
 --   flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
-SELECT k.series_id, k.to_ms, bit_or(event_flag(ev.kind)) AS flags
+SELECT pair.series_id, pair.to_ms, bit_or(event_flag(ev.kind)) AS flags
 FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms, event_time_ms AS to_ms FROM index_reading
-) AS k
-JOIN energy_event ev ON ev.series_id = k.series_id AND ev.from_ms > k.from_ms AND ev.to_ms < k.to_ms
+) AS pair
+JOIN energy_event ev ON ev.series_id = pair.series_id AND ev.from_ms > pair.from_ms AND ev.to_ms < pair.to_ms
 WHERE ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
-GROUP BY k.series_id, k.to_ms;
+GROUP BY pair.series_id, pair.to_ms;
 
 -- name: find_lines
 -- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark
@@ -150,23 +153,23 @@ WITH marked AS (
   SELECT *, lag(high_mark) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
 ), lined AS (
   -- is_new_day: the boundary is within_day, and the reading before is of an earlier day.
-  SELECT p.*, p.within_day AND p.event_time_ms >= idy.end_ms AS is_new_day
-  FROM paired p
+  SELECT paired.*, paired.within_day AND paired.event_time_ms >= idy.end_ms AS is_new_day
+  FROM paired
   -- One join condition only, because with a second one DuckDB compares each reading with each interval.
-  LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN p.within_day THEN interval_of(p.time_before_ms) END
-  WHERE p.time_before_ms IS NOT NULL
+  LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN paired.within_day THEN interval_of(paired.time_before_ms) END
+  WHERE paired.time_before_ms IS NOT NULL
 )
 SELECT
-  l.series_id, l.time_before_ms AS from_ms,
+  lined.series_id, lined.time_before_ms AS from_ms,
   CASE
-    WHEN l.is_new_day OR l.kind = 'rebase' THEN l.high_mark
-    WHEN l.kind IS NOT NULL THEN l.high_mark - l.energy_wh
-    ELSE l.previous_mark
+    WHEN lined.is_new_day OR lined.kind = 'rebase' THEN lined.high_mark
+    WHEN lined.kind IS NOT NULL THEN lined.high_mark - lined.energy_wh
+    ELSE lined.previous_mark
   END AS from_wh,
-  l.event_time_ms AS to_ms, l.high_mark AS to_wh,
-  l.kind IS DISTINCT FROM 'rebase' AND NOT l.is_new_day AS covered,
-  (event_flag(l.kind) | coalesce(sk.flags, 0)
-    | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END)::USMALLINT AS flags,
-  l.previous_mark AS mark_before
-FROM lined l
-LEFT JOIN skipped_reading sk ON sk.series_id = l.series_id AND sk.to_ms = l.event_time_ms;
+  lined.event_time_ms AS to_ms, lined.high_mark AS to_wh,
+  lined.kind IS DISTINCT FROM 'rebase' AND NOT lined.is_new_day AS covered,
+  (event_flag(lined.kind) | coalesce(sk.flags, 0)
+    | CASE WHEN lined.kind IS NULL AND lined.value < lined.previous_mark AND NOT lined.net THEN flag('jitter') ELSE 0 END)::USMALLINT AS flags,
+  lined.previous_mark AS mark_before
+FROM lined
+LEFT JOIN skipped_reading sk ON sk.series_id = lined.series_id AND sk.to_ms = lined.event_time_ms;

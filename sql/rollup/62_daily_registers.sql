@@ -162,5 +162,5 @@ WITH compared_step AS (
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
 -- Lines that pass over readings that are left out get the flags of these.
-SELECT l.* REPLACE ((l.flags | coalesce(sk.flags, 0))::USMALLINT AS flags)
-FROM daily_line l LEFT JOIN skipped_reading sk ON sk.series_id = l.series_id AND sk.to_ms = l.to_ms;
+SELECT daily_line.* REPLACE ((daily_line.flags | coalesce(sk.flags, 0))::USMALLINT AS flags)
+FROM daily_line LEFT JOIN skipped_reading sk ON sk.series_id = daily_line.series_id AND sk.to_ms = daily_line.to_ms;

@@ -41,14 +41,14 @@ WITH silent AS MATERIALIZED (
 )
 -- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
 -- joins.
-SELECT s.series_id, s.from_ms, s.from_wh, s.to_ms, s.to_wh, s.covered, s.flags, s.mark_before,
-  idy.start_ms AS midnight_ms, greatest(s.from_wh, s.to_wh - after.value) AS midnight_value,
-  abs(s.to_wh - after.value - s.from_wh) > s.jitter_wh + float_tolerance_wh() AS estimated
-FROM silent s
-JOIN interval_day idy ON idy.interval_index = interval_of(s.to_ms)
-LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms = s.to_ms
-LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time_ms = s.from_ms
-WHERE s.from_ms < idy.start_ms AND s.to_ms > idy.start_ms AND after.value <> before.value;
+SELECT silent.series_id, silent.from_ms, silent.from_wh, silent.to_ms, silent.to_wh, silent.covered, silent.flags, silent.mark_before,
+  idy.start_ms AS midnight_ms, greatest(silent.from_wh, silent.to_wh - after.value) AS midnight_value,
+  abs(silent.to_wh - after.value - silent.from_wh) > silent.jitter_wh + float_tolerance_wh() AS estimated
+FROM silent
+JOIN interval_day idy ON idy.interval_index = interval_of(silent.to_ms)
+LEFT JOIN shown AS after ON after.series_id = silent.daily_id AND after.event_time_ms = silent.to_ms
+LEFT JOIN shown AS before ON before.series_id = silent.daily_id AND before.event_time_ms = silent.from_ms
+WHERE silent.from_ms < idy.start_ms AND silent.to_ms > idy.start_ms AND after.value <> before.value;
 
 -- name: drop_lines_over_midnight
 -- Drops the lines that such a midnight cuts.
@@ -88,27 +88,32 @@ WITH silence AS (
   SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
 ), silence_beside_power AS MATERIALIZED (
   -- With the first power of the same source, in the order of the configuration.
-  SELECT s.series_id, s.from_ms, s.to_ms, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
-  FROM silence s
-  JOIN series_rule own ON own.series_id = s.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
+  SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh, arg_min(power.series_id, power.position) AS power_id
+  FROM silence
+  JOIN series_rule own ON own.series_id = silence.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
   JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
   GROUP BY ALL
 ), known AS (
   -- The energy of power in the intervals that lie wholly in the silence.
-  SELECT b.series_id, b.from_ms, b.to_ms, interval_of(p.interval_start_ms) AS interval_index, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
+  SELECT silence_beside_power.series_id, silence_beside_power.from_ms, silence_beside_power.to_ms,
+    interval_of(measured.interval_start_ms) AS interval_index, greatest(measured.exact_nwh, 0) AS nwh, measured.covered_ms
   FROM (
     SELECT * FROM interval_energy
     WHERE series_id IN (SELECT power_id FROM silence_beside_power) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  ) AS p
-  JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.from_ms AND p.interval_start_ms + interval_ms() <= b.to_ms
+  ) AS measured
+  JOIN silence_beside_power
+    ON silence_beside_power.power_id = measured.series_id AND measured.interval_start_ms >= silence_beside_power.from_ms
+      AND measured.interval_start_ms + interval_ms() <= silence_beside_power.to_ms
 ), summed_power AS (
   -- The running sums of energy and of known time, and the sums over the whole silence.
-  SELECT e.series_id, e.from_ms, e.to_ms, e.grown_wh, e.interval_index,
-    sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
-    sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
-  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS e
-  LEFT JOIN known k ON k.series_id = e.series_id AND k.to_ms = e.to_ms AND k.interval_index = e.interval_index
-  WINDOW whole AS (PARTITION BY e.series_id, e.to_ms), so_far AS (PARTITION BY e.series_id, e.to_ms ORDER BY e.interval_index)
+  SELECT silent_interval.series_id, silent_interval.from_ms, silent_interval.to_ms, silent_interval.grown_wh, silent_interval.interval_index,
+    sum(coalesce(known.nwh, 0)) OVER so_far AS nwh, sum(coalesce(known.covered_ms, 0)) OVER so_far AS known_ms,
+    sum(coalesce(known.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(known.covered_ms, 0)) OVER whole AS known_ms_all
+  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS silent_interval
+  LEFT JOIN known ON known.series_id = silent_interval.series_id AND known.to_ms = silent_interval.to_ms
+    AND known.interval_index = silent_interval.interval_index
+  WINDOW whole AS (PARTITION BY silent_interval.series_id, silent_interval.to_ms),
+    so_far AS (PARTITION BY silent_interval.series_id, silent_interval.to_ms ORDER BY silent_interval.interval_index)
 )
 SELECT series_id, interval_index + 1 AS interval_index,
   coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,

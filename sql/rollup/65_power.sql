@@ -19,8 +19,8 @@
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
   -- The samples that are not left out, with their neighbours and the rules of their day.
-  SELECT rp.series_id, lag(rp.to_ms) OVER w AS before_ms, lag(rp.to_value) OVER w AS value_before,
-    rp.to_ms AS at_ms, rp.to_value AS value, lead(rp.to_ms) OVER w AS next_ms,
+  SELECT rp.series_id, lag(rp.to_ms) OVER in_order AS before_ms, lag(rp.to_value) OVER in_order AS value_before,
+    rp.to_ms AS at_ms, rp.to_value AS value, lead(rp.to_ms) OVER in_order AS next_ms,
     max_gap(sr.max_gap_ms, dl.learnt_step_ms) AS max_gap_ms, reading_interval(sr.interval_ms, dl.learnt_step_ms) AS interval_ms,
     sr.label_end, sr.direction,
     CASE WHEN sr.method = 'interval_energy' THEN 'interval_energy' ELSE sr.sampling END AS sampling
@@ -29,7 +29,7 @@ WITH sample AS (
   LEFT JOIN day_limit dl ON dl.series_id = rp.series_id AND dl.utc_day = utc_day(rp.to_ms)
   WHERE NOT is_register(sr.method)
     AND NOT EXISTS (SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms)
-  WINDOW w AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
+  WINDOW in_order AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
 ), sampled_line AS (
   -- A line between two samples.
   SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,

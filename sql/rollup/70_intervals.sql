@@ -42,12 +42,13 @@ WITH power_part AS (
   FROM energy_event ev JOIN scope sc USING (series_id)
   WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
 )
-SELECT p.series_id, p.interval_index * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
-FROM power_part p
-JOIN scope sc ON sc.series_id = p.series_id
-  AND p.interval_index * interval_ms() >= sc.compute_from_ms AND p.interval_index * interval_ms() < sc.compute_to_ms
-GROUP BY p.series_id, p.interval_index
-ORDER BY p.interval_index, p.series_id;
+SELECT power_part.series_id, power_part.interval_index * interval_ms(), 0, sum(power_part.exact_nwh)::BIGINT,
+  round(sum(power_part.covered_ms))::INTEGER, bit_or(power_part.flags)::USMALLINT
+FROM power_part
+JOIN scope sc ON sc.series_id = power_part.series_id
+  AND power_part.interval_index * interval_ms() >= sc.compute_from_ms AND power_part.interval_index * interval_ms() < sc.compute_to_ms
+GROUP BY power_part.series_id, power_part.interval_index
+ORDER BY power_part.interval_index, power_part.series_id;
 
 -- name: round_intervals
 -- Rounds the energy of power and of interval readings to whole Wh. The running sum since local midnight is
@@ -69,7 +70,7 @@ FROM (
       round(sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day ORDER BY ie.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
     FROM interval_energy ie
     JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
-    JOIN rounded_day t ON t.series_id = ie.series_id AND t.day = idy.day
+    JOIN rounded_day ON rounded_day.series_id = ie.series_id AND rounded_day.day = idy.day
     WHERE ie.interval_start_ms BETWEEN (SELECT min(start_ms) FROM rounded_day) AND (SELECT max(end_ms) FROM rounded_day)
       AND ie.exact_nwh IS NOT NULL
   )
@@ -94,11 +95,12 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
   -- booked: the index at from_ms in whole Wh
-  SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(to_ms) OVER w AS previous_ms, lead(to_ms) OVER w IS NULL AS is_last
+  SELECT *, (sum(grown) OVER in_order - grown)::BIGINT AS booked, lag(to_ms) OVER in_order AS previous_ms,
+    lead(to_ms) OVER in_order IS NULL AS is_last
   FROM (SELECT *, round(to_wh)::BIGINT - round(from_wh)::BIGINT AS grown FROM index_line WHERE $lines)
   -- Ordered by from_ms too: two lines end at midnight if a daily register is read exactly then and still
   -- shows the value of the day before.
-  WINDOW w AS (PARTITION BY series_id ORDER BY to_ms, from_ms ROWS UNBOUNDED PRECEDING)
+  WINDOW in_order AS (PARTITION BY series_id ORDER BY to_ms, from_ms ROWS UNBOUNDED PRECEDING)
 ), unknown_time AS (
   -- The time between two lines, for which nothing is known.
   SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS to_wh, booked, mark_before
@@ -150,10 +152,11 @@ WITH booked_line AS MATERIALIZED (
   SELECT series_id, interval_of(at_ms) + 1, at_ms, wh, false, at_ms, value FROM last_point
 ), energy AS (
   -- The difference of two neighbouring bounds, as the energy of the interval that ends at the second one.
-  SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
-    lag(in_silence) OVER w AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
+  SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER in_order AS energy_wh,
+    at_ms - lag(at_ms) OVER in_order AS known_ms,
+    lag(in_silence) OVER in_order AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
   FROM bound
-  WINDOW w AS (PARTITION BY series_id ORDER BY interval_index)
+  WINDOW in_order AS (PARTITION BY series_id ORDER BY interval_index)
 ), line_flag AS (
   -- The flags of the lines in each interval, and the time that no line covers.
   SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
@@ -168,22 +171,23 @@ WITH booked_line AS MATERIALIZED (
   GROUP BY series_id, interval_index
 ), interval_part AS (
   -- Joined. last_ms, last_value: the last reading, if it is in the interval.
-  SELECT e.series_id, e.interval_index, e.energy_wh,
-    (e.known_ms - coalesce(m.uncovered_ms, 0))::INTEGER AS covered_ms,
-    (coalesce(m.flags, 0) | CASE WHEN e.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
-      | CASE WHEN e.ends_in_silence THEN flag('estimated') | flag('silence_end') ELSE 0 END)::USMALLINT AS flags,
-    CASE WHEN e.last_ms >= e.interval_index * interval_ms() THEN e.last_ms END AS last_ms,
-    CASE WHEN e.last_ms >= e.interval_index * interval_ms() THEN e.last_value END AS last_value
-  FROM energy e
-  LEFT JOIN line_flag m ON m.series_id = e.series_id AND m.interval_index = e.interval_index
-  WHERE e.energy_wh IS NOT NULL
+  SELECT energy.series_id, energy.interval_index, energy.energy_wh,
+    (energy.known_ms - coalesce(line_flag.uncovered_ms, 0))::INTEGER AS covered_ms,
+    (coalesce(line_flag.flags, 0) | CASE WHEN energy.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
+      | CASE WHEN energy.ends_in_silence THEN flag('estimated') | flag('silence_end') ELSE 0 END)::USMALLINT AS flags,
+    CASE WHEN energy.last_ms >= energy.interval_index * interval_ms() THEN energy.last_ms END AS last_ms,
+    CASE WHEN energy.last_ms >= energy.interval_index * interval_ms() THEN energy.last_value END AS last_value
+  FROM energy
+  LEFT JOIN line_flag ON line_flag.series_id = energy.series_id AND line_flag.interval_index = energy.interval_index
+  WHERE energy.energy_wh IS NOT NULL
 )
-SELECT p.series_id, p.interval_index * interval_ms(), p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
-FROM interval_part p
-JOIN scope sc ON sc.series_id = p.series_id
-WHERE p.interval_index * interval_ms() - sc.compute_from_ms >= 0 AND sc.compute_to_ms - p.interval_index * interval_ms() > 0
-  AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL)
-ORDER BY p.interval_index::INTEGER;
+SELECT interval_part.series_id, interval_part.interval_index * interval_ms(), interval_part.energy_wh, interval_part.covered_ms,
+  interval_part.flags, interval_part.last_ms, interval_part.last_value
+FROM interval_part
+JOIN scope sc ON sc.series_id = interval_part.series_id
+WHERE interval_part.interval_index * interval_ms() - sc.compute_from_ms >= 0 AND sc.compute_to_ms - interval_part.interval_index * interval_ms() > 0
+  AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0 OR interval_part.last_ms IS NOT NULL)
+ORDER BY interval_part.interval_index::INTEGER;
 
 -- name: find_moved_marks
 -- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms,
@@ -199,5 +203,5 @@ LEFT JOIN (
   WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND ie.last_ms IS NOT NULL
     AND ie.series_id IN (SELECT series_id FROM stored_mark)
   GROUP BY ie.series_id
-) AS n USING (series_id)
-WHERE (sm.last_ms, sm.last_value) IS DISTINCT FROM (n.last_ms, n.last_value);
+) AS mark_now USING (series_id)
+WHERE (sm.last_ms, sm.last_value) IS DISTINCT FROM (mark_now.last_ms, mark_now.last_value);

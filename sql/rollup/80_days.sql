@@ -23,13 +23,13 @@ JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_f
 -- Adds every day of each device and source that has energy or can have it: the days of its readings and one
 -- more on either side, because an interval can lie before or after its reading.
 INSERT INTO touched_day (device, source, day, start_ms, end_ms)
-SELECT n.device, n.source, n.day, coalesce(ld.start_ms, 0) AS start_ms, coalesce(ld.end_ms, 0) AS end_ms
+SELECT energy_day.device, energy_day.source, energy_day.day, coalesce(ld.start_ms, 0) AS start_ms, coalesce(ld.end_ms, 0) AS end_ms
 FROM (
   SELECT device, source, day FROM daily_energy
   UNION
   SELECT sr.device, sr.source, ld.day
   FROM series_rule sr JOIN local_day ld ON ld.end_ms > sr.first_ms - day_ms() AND ld.start_ms <= sr.last_ms + day_ms()
-) AS n
+) AS energy_day
 LEFT JOIN local_day ld USING (day)
 EXCEPT SELECT * FROM touched_day;
 
@@ -85,30 +85,31 @@ WITH wanted_day AS (
   FROM interval_energy ie
   JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
   WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND ie.series_id IN (SELECT sr.series_id FROM series_rule sr JOIN wanted_day t ON t.device = sr.device AND t.source = sr.source)
+    AND ie.series_id IN (SELECT sr.series_id FROM series_rule sr JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source)
   GROUP BY ie.series_id, idy.day
   HAVING sum(ie.covered_ms) > 0 OR sum(ie.energy_wh) <> 0
 ), by_series AS (
   -- With the rules of the series, and the limits at the end of the day.
-  SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
+  SELECT wanted_day.device, wanted_day.source, wanted_day.day, wanted_day.start_ms, wanted_day.end_ms, summed_day.series_id,
+    summed_day.energy_wh, summed_day.covered_ms, summed_day.flags, summed_day.estimated, summed_day.peak_wh,
     sr.method, sr.stream_id, sr.position,
-    sr.net, NOT sr.net AND s.energy_wh = 0 AND is_register(sr.method) AS stands_still,
+    sr.net, NOT sr.net AND summed_day.energy_wh = 0 AND is_register(sr.method) AS stands_still,
     -- If no resolution is known, the step is the power of ten that divides the value. Power has no value.
-    CASE WHEN sr.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND s.last_value > 0
-      THEN decimal_resolution(s.last_value)
-      ELSE jitter(sr.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
-    wh_of(power_limit(sr.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
-  FROM summed_day s
+    CASE WHEN sr.jitter_wh IS NULL AND learnt.learnt_resolution IS NULL AND summed_day.last_value > 0
+      THEN decimal_resolution(summed_day.last_value)
+      ELSE jitter(sr.jitter_wh, learnt.learnt_resolution) END AS tolerance_wh,
+    wh_of(power_limit(sr.max_power_w, learnt.learnt_power_w), wanted_day.end_ms - wanted_day.start_ms) AS limit_wh
+  FROM summed_day
   JOIN series_rule sr USING (series_id)
-  JOIN wanted_day t ON t.device = sr.device AND t.source = sr.source AND t.day = s.day
+  JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source AND wanted_day.day = summed_day.day
   -- Only these days, because an outer join reads its whole right side.
   LEFT JOIN (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
-  ) AS l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
+  ) AS learnt ON learnt.series_id = summed_day.series_id AND learnt.utc_day = utc_day(wanted_day.end_ms - 1)
 ), best AS (
   -- With the longest covered time and the highest energy of all methods of the day.
-  SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
-  WINDOW w AS (PARTITION BY device, source, day)
+  SELECT *, max(covered_ms) OVER of_day AS best_ms, max(energy_wh) OVER of_day AS best_wh FROM by_series
+  WINDOW of_day AS (PARTITION BY device, source, day)
 )
 SELECT * EXCLUDE (best_ms, best_wh, position),
   covered_ms / (end_ms - start_ms) AS coverage,
@@ -136,23 +137,23 @@ FROM best;
 -- method.
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
-  -- The chosen registers.
+  -- The chosen register of each day.
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
 ), witness AS (
   -- The other methods of these days, compared with the chosen register: the two are apart; they are far apart
   -- and the register was repaired; the register counts more than is possible; the other method is possible.
-  SELECT c.device, c.source, c.day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
-    are_apart(c.energy_wh, c.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
-      contradiction_min_wh() + c.tolerance_wh + ca.tolerance_wh) AS is_apart,
-    c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(c.energy_wh, c.covered_ms, ca.energy_wh, ca.covered_ms, substitution_share(),
-        contradiction_min_wh() + c.tolerance_wh + ca.tolerance_wh) AS is_repaired,
-    c.energy_wh > possible_times() * ca.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.tolerance_wh + ca.tolerance_wh
-      AND c.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
-    ca.energy_wh <= c.limit_wh AS is_possible
-  FROM first c
+  SELECT first.device, first.source, first.day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
+    are_apart(first.energy_wh, first.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
+      contradiction_min_wh() + first.tolerance_wh + ca.tolerance_wh) AS is_apart,
+    first.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
+      AND are_apart(first.energy_wh, first.covered_ms, ca.energy_wh, ca.covered_ms, substitution_share(),
+        contradiction_min_wh() + first.tolerance_wh + ca.tolerance_wh) AS is_repaired,
+    first.energy_wh > possible_times() * ca.peak_wh * first.covered_ms / interval_ms() + contradiction_min_wh() + first.tolerance_wh + ca.tolerance_wh
+      AND first.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
+    ca.energy_wh <= first.limit_wh AS is_possible
+  FROM first
   JOIN day_candidate ca USING (device, source, day)
-  WHERE ca.preference > 1 AND ca.covered_ms >= witness_share() * c.covered_ms
+  WHERE ca.preference > 1 AND ca.covered_ms >= witness_share() * first.covered_ms
 ), power AS (
   -- One power for each day: the first in the workgroup's order.
   FROM witness WHERE NOT is_register(method)
@@ -161,15 +162,15 @@ WITH first AS (
   -- Power that is apart from the chosen register, with the other registers of the day. agreeing_id: the first
   -- of them that is apart from the chosen one and agrees with power. is_alone: none agrees with the chosen
   -- one.
-  SELECT p.device, p.source, p.day, p.series_id AS power_id, p.is_repaired, p.is_too_much, p.is_possible,
-    arg_min(r.series_id, r.preference) FILTER (r.is_apart
-      AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(),
-        contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)) AS agreeing_id,
-    coalesce(bool_and(r.is_apart), true) AS is_alone
-  FROM power p
-  LEFT JOIN (FROM witness WHERE is_register(method)) AS r USING (device, source, day)
-  WHERE p.is_apart
-  GROUP BY p.device, p.source, p.day, p.series_id, p.is_repaired, p.is_too_much, p.is_possible
+  SELECT power.device, power.source, power.day, power.series_id AS power_id, power.is_repaired, power.is_too_much, power.is_possible,
+    arg_min(register.series_id, register.preference) FILTER (register.is_apart
+      AND NOT are_apart(register.energy_wh, register.covered_ms, power.energy_wh, power.covered_ms, contradiction_share(),
+        contradiction_min_wh() + register.tolerance_wh + power.tolerance_wh)) AS agreeing_id,
+    coalesce(bool_and(register.is_apart), true) AS is_alone
+  FROM power
+  LEFT JOIN (FROM witness WHERE is_register(method)) AS register USING (device, source, day)
+  WHERE power.is_apart
+  GROUP BY power.device, power.source, power.day, power.series_id, power.is_repaired, power.is_too_much, power.is_possible
 ), substitute AS (
   -- substitute_id: null if the chosen register stays.
   SELECT device, source, day,
@@ -184,10 +185,12 @@ WITH first AS (
   FROM heard
 )
 SELECT ca.* EXCLUDE (preference, substituted),
-  row_number() OVER (PARTITION BY ca.device, ca.source, ca.day ORDER BY ca.series_id IS DISTINCT FROM s.substitute_id, ca.preference) AS preference,
-  coalesce(ca.series_id = s.substitute_id, false) AS substituted
+  row_number() OVER (
+    PARTITION BY ca.device, ca.source, ca.day ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id, ca.preference
+  ) AS preference,
+  coalesce(ca.series_id = substitute.substitute_id, false) AS substituted
 FROM day_candidate ca
-LEFT JOIN substitute s USING (device, source, day);
+LEFT JOIN substitute USING (device, source, day);
 
 -- name: find_contradictions
 -- Finds methods whose energy is too far from the chosen one. Nobody knows which of them is right, unless
@@ -257,13 +260,13 @@ WITH incomplete AS (
   WHERE day IN (SELECT day FROM day_now) AND device IN (SELECT device FROM day_now)
   GROUP BY ALL
 )
-SELECT new.*,
-  CASE WHEN de.day IS NULL THEN coalesce(h.version, 0) + 1
-    WHEN new.end_ms <= $now_ms::BIGINT THEN de.version + 1
+SELECT day_now.*,
+  CASE WHEN de.day IS NULL THEN coalesce(history.version, 0) + 1
+    WHEN day_now.end_ms <= $now_ms::BIGINT THEN de.version + 1
     ELSE de.version END AS version,
-  day_status(coalesce(de.status, h.status), new.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
-  h.version AS history_version
-FROM day_now new
-LEFT JOIN daily_energy de ON de.day = new.day AND de.device = new.device AND de.source = new.source
-LEFT JOIN history h ON h.day = new.day AND h.device = new.device AND h.source = new.source
-WHERE (new.energy_wh, new.stream_id, new.flags, new.coverage) IS DISTINCT FROM (de.energy_wh, de.stream_id, de.flags, de.coverage);
+  day_status(coalesce(de.status, history.status), day_now.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
+  history.version AS history_version
+FROM day_now
+LEFT JOIN daily_energy de ON de.day = day_now.day AND de.device = day_now.device AND de.source = day_now.source
+LEFT JOIN history ON history.day = day_now.day AND history.device = day_now.device AND history.source = day_now.source
+WHERE (day_now.energy_wh, day_now.stream_id, day_now.flags, day_now.coverage) IS DISTINCT FROM (de.energy_wh, de.stream_id, de.flags, de.coverage);

@@ -39,12 +39,13 @@ EXCEPT SELECT * FROM touched_day;
 -- from which each is read. If no series has measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
-SELECT td.device, td.source, td.day, td.start_ms, td.end_ms, coalesce(c.series_id, f.series_id) AS series_id
+SELECT td.device, td.source, td.day, td.start_ms, td.end_ms, coalesce(measured.series_id, configured.series_id) AS series_id
 FROM touched_day td
-LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS c ON c.device = td.device AND c.source = td.source AND c.day = td.day
-LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS f
-  ON f.device = td.device AND f.source = td.source
-WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT AND coalesce(c.series_id, f.series_id) IS NOT NULL
+LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS measured
+  ON measured.device = td.device AND measured.source = td.source AND measured.day = td.day
+LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS configured
+  ON configured.device = td.device AND configured.source = td.source
+WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT AND coalesce(measured.series_id, configured.series_id) IS NOT NULL
   AND EXISTS (
     SELECT 1 FROM correction_in_force cf
     WHERE cf.kind <> 'exclude' AND cf.device = td.device AND cf.source = td.source AND cf.from_ms < td.end_ms AND cf.to_ms > td.start_ms);
@@ -60,8 +61,8 @@ JOIN (
   FROM correction_in_force cf
   JOIN day_to_correct dtc ON dtc.device = cf.device AND dtc.source = cf.source AND dtc.start_ms < cf.to_ms AND dtc.end_ms > cf.from_ms
   GROUP BY cf.correction_id
-) AS n USING (correction_id)
-WHERE cf.kind <> 'exclude' AND n.noted_ms = cf.to_ms - cf.from_ms;
+) AS noted USING (correction_id)
+WHERE cf.kind <> 'exclude' AND noted.noted_ms = cf.to_ms - cf.from_ms;
 
 -- name: delete_corrected_intervals
 -- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are
@@ -85,14 +86,14 @@ WITH slot AS (
   WHERE idy.interval_index * interval_ms() >= rdy.from_ms AND idy.interval_index * interval_ms() < rdy.to_ms
 ), measured AS (
   -- Those of set energy, with what was measured.
-  SELECT s.*, coalesce(i.energy_wh, 0) AS wh, coalesce(i.covered_ms, 0) AS covered_ms
-  FROM slot s
+  SELECT slot.*, coalesce(stored.energy_wh, 0) AS wh, coalesce(stored.covered_ms, 0) AS covered_ms
+  FROM slot
   LEFT JOIN (
     SELECT series_id, interval_start_ms, energy_wh, covered_ms FROM interval_energy
     WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM ready_correction) AND (SELECT max(to_ms) FROM ready_correction)
       AND series_id IN (SELECT series_id FROM day_to_correct)
-  ) AS i ON i.series_id = s.series_id AND i.interval_start_ms = s.start_ms
-  WHERE s.kind <> 'fill'
+  ) AS stored ON stored.series_id = slot.series_id AND stored.interval_start_ms = slot.start_ms
+  WHERE slot.kind <> 'fill'
 ), weighed AS (
   -- weight_wh: the measured energy, and an even share for time without measurements.
   SELECT *,
@@ -119,13 +120,13 @@ SELECT correction_id, series_id, start_ms,
   index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0), flag('corrected')
 FROM indexed
 UNION ALL
-SELECT s.correction_id, s.series_id, s.start_ms, cv.energy_wh, flag('corrected') | flag('estimated')
-FROM slot s JOIN correction_value cv ON cv.correction_id = s.correction_id AND cv.interval_start_ms = s.start_ms
-WHERE s.kind = 'fill';
+SELECT slot.correction_id, slot.series_id, slot.start_ms, cv.energy_wh, flag('corrected') | flag('estimated')
+FROM slot JOIN correction_value cv ON cv.correction_id = slot.correction_id AND cv.interval_start_ms = slot.start_ms
+WHERE slot.kind = 'fill';
 
 -- name: move_corrected_intervals
 -- Moves the corrected intervals of a day to the series from which the day is read now.
-UPDATE corrected_interval SET series_id = m.series_id
+UPDATE corrected_interval SET series_id = moved.series_id
 FROM (
   SELECT ci.correction_id, ci.interval_start_ms, dtc.series_id
   FROM corrected_interval ci
@@ -133,8 +134,8 @@ FROM (
   JOIN day_to_correct dtc ON dtc.device = co.device AND dtc.source = co.source
     AND ci.interval_start_ms >= dtc.start_ms AND ci.interval_start_ms < dtc.end_ms
   WHERE ci.series_id <> dtc.series_id
-) AS m
-WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.interval_start_ms = m.interval_start_ms;
+) AS moved
+WHERE corrected_interval.correction_id = moved.correction_id AND corrected_interval.interval_start_ms = moved.interval_start_ms;
 
 -- name: find_corrected_days
 -- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as
@@ -145,20 +146,20 @@ WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.
 --   is_whole   every interval of the day is corrected
 CREATE OR REPLACE TEMP TABLE corrected_day AS
 SELECT dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id,
-  sum(i.energy_wh)::BIGINT AS energy_wh, sum(i.covered_ms)::BIGINT AS covered_ms,
-  bit_or(i.flags & (day_flags() | flag('corrected'))) AS flags,
-  bool_or(i.flags & flag('corrected') > 0 AND i.flags & flag('estimated') > 0
-    OR i.interval_start_ms = dtc.start_ms AND i.flags & flag('silence_start') > 0
-    OR i.interval_start_ms + interval_ms() = dtc.end_ms AND i.flags & flag('silence_end') > 0) AS estimated,
-  count(*) FILTER (i.flags & flag('corrected') > 0) * interval_ms() = dtc.end_ms - dtc.start_ms AS is_whole
+  sum(reported.energy_wh)::BIGINT AS energy_wh, sum(reported.covered_ms)::BIGINT AS covered_ms,
+  bit_or(reported.flags & (day_flags() | flag('corrected'))) AS flags,
+  bool_or(reported.flags & flag('corrected') > 0 AND reported.flags & flag('estimated') > 0
+    OR reported.interval_start_ms = dtc.start_ms AND reported.flags & flag('silence_start') > 0
+    OR reported.interval_start_ms + interval_ms() = dtc.end_ms AND reported.flags & flag('silence_end') > 0) AS estimated,
+  count(*) FILTER (reported.flags & flag('corrected') > 0) * interval_ms() = dtc.end_ms - dtc.start_ms AS is_whole
 FROM day_to_correct dtc
 JOIN (
   SELECT * FROM reported_interval
   WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM day_to_correct) AND (SELECT max(end_ms) FROM day_to_correct)
     AND series_id IN (SELECT series_id FROM day_to_correct)
-) AS i ON i.series_id = dtc.series_id AND i.interval_start_ms >= dtc.start_ms AND i.interval_start_ms < dtc.end_ms
+) AS reported ON reported.series_id = dtc.series_id AND reported.interval_start_ms >= dtc.start_ms AND reported.interval_start_ms < dtc.end_ms
 GROUP BY dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id
-HAVING bool_or(i.flags & flag('corrected') > 0);
+HAVING bool_or(reported.flags & flag('corrected') > 0);
 
 -- name: correct_candidates
 -- Puts the corrected energy into the chosen candidate of each day.
@@ -204,17 +205,18 @@ CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
   SELECT se.series_id, co.from_ms, co.to_ms FROM correction co JOIN series se USING (device, source) WHERE co.correction_id = $correction_id::BIGINT
 ), kept AS (
-  SELECT rd.* FROM reading rd JOIN corrected_time t ON t.series_id = rd.series_id
-  WHERE rd.event_time_ms >= t.from_ms AND rd.event_time_ms < t.to_ms
+  SELECT rd.* FROM reading rd JOIN corrected_time ON corrected_time.series_id = rd.series_id
+  WHERE rd.event_time_ms >= corrected_time.from_ms AND rd.event_time_ms < corrected_time.to_ms
 ), excluded_now AS (
-  SELECT xr.* FROM excluded_reading xr JOIN corrected_time t ON t.series_id = xr.series_id
-  WHERE xr.event_time_ms >= t.from_ms AND xr.event_time_ms < t.to_ms
+  SELECT xr.* FROM excluded_reading xr JOIN corrected_time ON corrected_time.series_id = xr.series_id
+  WHERE xr.event_time_ms >= corrected_time.from_ms AND xr.event_time_ms < corrected_time.to_ms
 )
 SELECT *, true AS is_excluded FROM kept kept
 SEMI JOIN excluded_range er ON er.series_id = kept.series_id AND kept.event_time_ms >= er.from_ms AND kept.event_time_ms < er.to_ms
 UNION ALL
-SELECT *, false FROM excluded_now k
-ANTI JOIN excluded_range er ON er.series_id = k.series_id AND k.event_time_ms >= er.from_ms AND k.event_time_ms < er.to_ms;
+SELECT *, false FROM excluded_now
+ANTI JOIN excluded_range er
+  ON er.series_id = excluded_now.series_id AND excluded_now.event_time_ms >= er.from_ms AND excluded_now.event_time_ms < er.to_ms;
 
 -- name: store_moved_exclusions
 -- Copies newly excluded readings to excluded_reading.
@@ -240,12 +242,12 @@ WHERE NOT mr.is_excluded AND excluded_reading.series_id = mr.series_id AND exclu
 -- name: update_moved_bounds
 -- Updates the first and last reading of the series whose readings have moved. They stay if a series has no
 -- reading left.
-UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
+UPDATE series SET first_ms = bounds.first_ms, last_ms = bounds.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms FROM reading
   WHERE series_id IN (SELECT series_id FROM moved_reading) GROUP BY series_id
-) AS r
-WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
+) AS bounds
+WHERE series.series_id = bounds.series_id AND (series.first_ms <> bounds.first_ms OR series.last_ms <> bounds.last_ms);
 
 -- name: touch_moved_readings
 -- Treats the moved readings as new readings. Adds the first and last reading of each day whose limits can
@@ -263,9 +265,10 @@ FROM (
   UNION ALL
   SELECT rd.series_id, rd.event_time_ms
   FROM reading rd
-  JOIN moved_range m ON m.series_id = rd.series_id
+  JOIN moved_range ON moved_range.series_id = rd.series_id
   JOIN series_rule sr ON sr.series_id = rd.series_id AND sr.learns
-  WHERE rd.event_time_ms >= (utc_day(m.from_ms) - $look_ahead::INTEGER) * day_ms() AND rd.event_time_ms < (utc_day(m.to_ms) + limit_days()) * day_ms()
+  WHERE rd.event_time_ms >= (utc_day(moved_range.from_ms) - $look_ahead::INTEGER) * day_ms()
+    AND rd.event_time_ms < (utc_day(moved_range.to_ms) + limit_days()) * day_ms()
 )
 GROUP BY series_id, utc_day(event_time_ms);
 
@@ -274,8 +277,9 @@ GROUP BY series_id, utc_day(event_time_ms);
 -- $look_ahead: see find_limits.
 DELETE FROM series_day USING (
   SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day FROM moved_reading GROUP BY series_id
-) AS m
-WHERE series_day.series_id = m.series_id AND series_day.utc_day BETWEEN m.low_day - $look_ahead::INTEGER AND m.high_day + limit_days() - 1;
+) AS moved
+WHERE series_day.series_id = moved.series_id
+  AND series_day.utc_day BETWEEN moved.low_day - $look_ahead::INTEGER AND moved.high_day + limit_days() - 1;
 
 -- name: create_empty_incoming
 -- Creates an empty table incoming, because no reading has moved.
@@ -283,9 +287,9 @@ CREATE OR REPLACE TEMP TABLE incoming (series_id INTEGER, event_time_ms BIGINT, 
 
 -- name: update_steps_after_correction
 -- Updates the step and the resolution of the series from the days that are left.
-UPDATE series SET step_ms = d.step_ms, resolution = d.resolution
-FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM series_day GROUP BY series_id) AS d
-WHERE series.series_id = d.series_id AND series.series_id IN (SELECT series_id FROM moved_reading);
+UPDATE series SET step_ms = usual.step_ms, resolution = usual.resolution
+FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM series_day GROUP BY series_id) AS usual
+WHERE series.series_id = usual.series_id AND series.series_id IN (SELECT series_id FROM moved_reading);
 
 -- name: list_effects
 -- Returns the changed days with their energy and flags before and after, before they are stored.

@@ -20,34 +20,34 @@ WITH changed_day AS (
 ), arrived AS (
   -- The batches that brought new readings of a series and day. Grouped by numbers first, because grouping
   -- millions of readings by device and source is slow.
-  SELECT n.series_id, n.batch_id, idy.day
+  SELECT incoming_batch.series_id, incoming_batch.batch_id, idy.day
   FROM (
     SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
     FROM incoming
     WHERE batch_id > $arrived_after::BIGINT
     GROUP BY ALL
-  ) AS n
+  ) AS incoming_batch
   LEFT JOIN interval_day idy USING (interval_index)
   GROUP BY ALL
 ), brought AS MATERIALIZED (
   -- How new readings came, by device, source and day.
-  SELECT DISTINCT se.device, se.source, a.day,
+  SELECT DISTINCT se.device, se.source, arrived.day,
     CASE WHEN bt.origin LIKE 'import:%' THEN 'import'
       WHEN bt.origin LIKE 'backfill:%' OR bt.origin LIKE 'archive:%' THEN 'backfill'
       ELSE 'stream' END AS cause
-  FROM arrived a
+  FROM arrived
   JOIN series se USING (series_id)
   JOIN batch bt USING (batch_id)
   WHERE se.device IN (SELECT device FROM changed_day)
 ), possible_cause AS (
   -- distance: 1 for new readings of the day itself, 2 for those of its source, 3 for those of its device.
-  SELECT c.day, c.device, c.source, b.cause, 1 AS distance
-  FROM changed_day c
-  JOIN brought b ON b.device = c.device AND b.source = c.source AND b.day = c.day
+  SELECT changed_day.day, changed_day.device, changed_day.source, brought.cause, 1 AS distance
+  FROM changed_day
+  JOIN brought ON brought.device = changed_day.device AND brought.source = changed_day.source AND brought.day = changed_day.day
   UNION ALL
-  SELECT c.day, c.device, c.source, b.cause, CASE WHEN b.source = c.source THEN 2 ELSE 3 END
-  FROM changed_day c
-  JOIN (SELECT DISTINCT device, source, cause FROM brought) AS b ON b.device = c.device
+  SELECT changed_day.day, changed_day.device, changed_day.source, of_device.cause, CASE WHEN of_device.source = changed_day.source THEN 2 ELSE 3 END
+  FROM changed_day
+  JOIN (SELECT DISTINCT device, source, cause FROM brought) AS of_device ON of_device.device = changed_day.device
 ), nearest_cause AS (
   -- The causes with the least distance.
   SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
@@ -56,24 +56,25 @@ WITH changed_day AS (
   GROUP BY ALL
 ), relearnt_day AS (
   -- Days whose limits were learnt again.
-  SELECT DISTINCT c.day, c.device, c.source
-  FROM changed_day c
+  SELECT DISTINCT changed_day.day, changed_day.device, changed_day.source
+  FROM changed_day
   JOIN touched_day td USING (day, device, source)
   JOIN series se USING (device, source)
   JOIN noted_limit_change nl ON nl.series_id = se.series_id AND nl.from_ms < td.end_ms AND nl.to_ms >= td.start_ms
 ), version_cause AS (
   -- The causes of the new version: the nearest ones, behind changed settings or changed limits.
-  SELECT c.day, c.device, c.source,
+  SELECT changed_day.day, changed_day.device, changed_day.source,
     CASE
-      WHEN $cause::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
-      WHEN $cause::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
+      WHEN $cause::VARCHAR IS NULL AND changed_day.version > 1 AND nearest_cause.distance > 1 AND relearnt_day.device IS NOT NULL
+        THEN list_prepend('learnt', nearest_cause.causes)
+      WHEN $cause::VARCHAR IS NULL THEN coalesce(nearest_cause.causes, ['learnt'])
       -- The first version of a day has its readings as cause.
-      WHEN c.version = 1 THEN coalesce(n.causes, [$cause::VARCHAR])
-      ELSE list_prepend($cause::VARCHAR, coalesce(n.causes, []))
+      WHEN changed_day.version = 1 THEN coalesce(nearest_cause.causes, [$cause::VARCHAR])
+      ELSE list_prepend($cause::VARCHAR, coalesce(nearest_cause.causes, []))
     END AS causes
-  FROM changed_day c
-  LEFT JOIN nearest_cause n USING (day, device, source)
-  LEFT JOIN relearnt_day l USING (day, device, source)
+  FROM changed_day
+  LEFT JOIN nearest_cause USING (day, device, source)
+  LEFT JOIN relearnt_day USING (day, device, source)
 )
 -- The versions before.
 SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms, de.batch_id, de.status, []
@@ -83,9 +84,9 @@ WHERE dc.end_ms <= $now_ms::BIGINT AND de.version > coalesce(dc.history_version,
 UNION ALL
 -- The new versions.
 SELECT dc.day, dc.device, dc.source, dc.energy_wh, dc.method, dc.flags, dc.coverage, dc.version,
-  $now_ms::BIGINT, $batch_id::BIGINT, dc.status, v.causes
+  $now_ms::BIGINT, $batch_id::BIGINT, dc.status, version_cause.causes
 FROM day_change dc
-JOIN version_cause v USING (day, device, source);
+JOIN version_cause USING (day, device, source);
 
 -- name: delete_changed_days
 -- Deletes the changed days.

@@ -55,12 +55,12 @@ WITH step AS (
     value_wh,
     direction,
     quality,
-    lag(at_ms) OVER w AS before_ms,
-    lag(value_wh) OVER w AS before_wh,
-    lag(quality) OVER w AS before_quality
+    lag(at_ms) OVER in_order AS before_ms,
+    lag(value_wh) OVER in_order AS before_wh,
+    lag(quality) OVER in_order AS before_quality
   FROM meter_register
   WHERE replaced_by IS NULL AND meter_code IN (SELECT meter_code FROM incoming)
-  WINDOW w AS (PARTITION BY meter_code ORDER BY at_ms)
+  WINDOW in_order AS (PARTITION BY meter_code ORDER BY at_ms)
 )
 SELECT
   0::BIGINT AS line,

@@ -21,10 +21,13 @@ interface Alias {
   isLocal: boolean;
 }
 
+/** A statement without its comments and texts. */
+const codeOf = (text: string) => text.replaceAll(/--.*$|'[^']*'/gm, '');
+
 /** The aliases of all statements of a folder. */
 function aliasesOf(folder: string): Alias[] {
   return [...readStatements(join(sql, folder))].flatMap(([statement, text]) => {
-    const code = text.replaceAll(/--.*$|'[^']*'/gm, '');
+    const code = codeOf(text);
     const steps = new Set(
       [...code.matchAll(/\b([a-z_]+)(?: \([a-z_, ]+\))? AS (?:(?:NOT )?MATERIALIZED )?\(/g)].map(
         ([, name]) => name!,
@@ -80,6 +83,23 @@ describe.each(folders)('in sql/%s', (folder) => {
   });
 });
 
+test('a step or a subquery has words as alias', () => {
+  const local = folders.flatMap(aliasesOf).filter(({ isLocal }) => isLocal);
+  expect(local.length).toBeGreaterThan(50);
+  expect(local.filter(({ alias }) => alias.length <= 3 && !ROLES.has(alias))).toEqual([]);
+});
+
+test('no column is named behind a single letter, and no window has one as name', () => {
+  const letters = folders.flatMap((folder) =>
+    [...readStatements(join(sql, folder))].flatMap(([statement, text]) =>
+      [...codeOf(text).matchAll(/(?<![\w.$])[a-z]\.(?=[a-z_*"])|\bOVER [a-z]\b|\bAS [a-z]\b/g)].map(
+        ([found]) => `${folder}/${statement}: ${found}`,
+      ),
+    ),
+  );
+  expect(letters).toEqual([]);
+});
+
 test('a table has one short alias of two or three letters in all folders', () => {
   const short = folders
     .flatMap(aliasesOf)
@@ -87,5 +107,4 @@ test('a table has one short alias of two or three letters in all folders', () =>
   expect(short.length).toBeGreaterThan(300);
   expect(ambiguous(short.map(({ alias, relation }) => [relation, alias]))).toEqual([]);
   expect(ambiguous(short.map(({ alias, relation }) => [alias, relation]))).toEqual([]);
-  expect(short.filter(({ alias }) => alias.length === 1)).toEqual([]);
 });
