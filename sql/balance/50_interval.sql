@@ -131,9 +131,9 @@ SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, 
 FROM contained
 JOIN scope_source sso ON sso.scope_id = contained.scope_id AND sso.own_day = contained.own_day AND sso.series = contained.container
 JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = contained.at_ms
-UNION ALL
+UNION ALL BY NAME
 -- Computed roles of a site.
-SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, (iro.wh - contained.signed_part_wh)::BIGINT
+SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, (iro.wh - contained.signed_part_wh)::BIGINT AS rest_wh
 FROM contained
 JOIN interval_role iro ON iro.scope_id = contained.scope_id AND iro.at_ms = contained.at_ms AND iro.role = contained.role
 WHERE contained.container = 'site' OR starts_with(contained.container, 'site.');

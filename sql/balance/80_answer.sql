@@ -22,13 +22,16 @@ WITH reported_source AS (
 SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
 FROM reported_source WHERE negative_role IS NULL
 GROUP BY ALL
-UNION ALL
-SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(energy_wh, 0)) END::BIGINT
+UNION ALL BY NAME
+-- The rise of net registers, for their role.
+SELECT scope_id, day, device, source, role, container,
+  CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(energy_wh, 0)) END::BIGINT AS wh
 FROM reported_source WHERE negative_role IS NOT NULL
 GROUP BY ALL
-UNION ALL
-SELECT scope_id, day, device, source, negative_role, container,
-  CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT
+UNION ALL BY NAME
+-- Their fall, for their negative role.
+SELECT scope_id, day, device, source, negative_role AS role, container,
+  CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT AS wh
 FROM reported_source WHERE negative_role IN (SELECT role FROM role)
 GROUP BY ALL;
 

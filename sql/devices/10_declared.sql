@@ -17,8 +17,8 @@ SELECT id AS device, name, totalSource AS total_source, sources, energyRole AS e
 FROM (SELECT unnest(from_json($devices,
   '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'),
   recursive := true))
-UNION ALL
-SELECT NULL, NULL, $total_source, NULL, NULL;
+UNION ALL BY NAME
+SELECT $total_source AS total_source;
 
 -- name: find_known_sources
 -- Stores the sources of devices that have energy, for balance/find_device_source.

@@ -38,27 +38,28 @@ FROM (
   SELECT rd.event_time_ms, rd.value,
     coalesce((SELECT any_value(ev.kind) FROM energy_event ev
       WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms), 'used') AS fate,
-    NULL AS reason, NULL AS detail, rd.batch_id, rd.stream_offset
+    rd.batch_id, rd.stream_offset
   FROM reading rd
   WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  UNION ALL
-  SELECT xr.event_time_ms, xr.value, 'excluded', NULL, NULL, xr.batch_id, xr.stream_offset
+  UNION ALL BY NAME
+  SELECT xr.event_time_ms, xr.value, 'excluded' AS fate, xr.batch_id, xr.stream_offset
   FROM excluded_reading xr
   WHERE xr.series_id = $series_id AND xr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  UNION ALL
-  SELECT sup.event_time_ms, sup.value, CASE WHEN sup.value = kr.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, sup.batch_id, sup.stream_offset
+  UNION ALL BY NAME
+  SELECT sup.event_time_ms, sup.value, CASE WHEN sup.value = kr.value THEN 'repeated' ELSE 'revised' END AS fate, sup.batch_id, sup.stream_offset
   FROM superseded_reading sup
   JOIN known_reading kr ON kr.series_id = sup.series_id AND kr.event_time_ms = sup.event_time_ms
   WHERE sup.series_id = $series_id AND sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  UNION ALL
+  UNION ALL BY NAME
   -- Only samples of rejected readings are stored.
-  SELECT rejected.kept.event_time_ms, NULL, 'rejected', rejected.reason, rejected.kept."text", rejected.kept.batch_id, rejected.kept.stream_offset
+  SELECT rejected.sample.event_time_ms, 'rejected' AS fate, rejected.reason, rejected.sample."text" AS detail,
+    rejected.sample.batch_id, rejected.sample.stream_offset
   FROM (
-    SELECT reason, unnest(samples) AS kept FROM rejected_reading
+    SELECT reason, unnest(samples) AS sample FROM rejected_reading
     WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field
       AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
   ) AS rejected
-  WHERE rejected.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  WHERE rejected.sample.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS received
 LEFT JOIN batch bt USING (batch_id)
 QUALIFY received.fate NOT IN ('used', 'repeated')

@@ -39,8 +39,8 @@ FROM (
     END AS to_wh
   FROM (
     SELECT from_ms AS begin_ms, from_wh AS begin_wh, to_ms AS end_ms, to_wh AS end_wh, covered, flags FROM index_line WHERE series_id = $series_id
-    UNION ALL
-    SELECT from_ms, from_value, to_ms, to_value, true, 0 FROM reading_pair
+    UNION ALL BY NAME
+    SELECT from_ms AS begin_ms, from_value AS begin_wh, to_ms AS end_ms, to_value AS end_wh, true AS covered, 0 AS flags FROM reading_pair
     WHERE series_id = $series_id AND from_ms IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   ) AS line
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape

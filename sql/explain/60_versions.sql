@@ -16,8 +16,8 @@ SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, compute
 FROM (
   SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, causes
   FROM daily_energy_history WHERE day = $day::DATE AND device = $device::UUID AND source = $source
-  UNION ALL
-  SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, NULL
+  UNION ALL BY NAME
+  SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id
   FROM daily_energy WHERE day = $day::DATE AND device = $device::UUID AND source = $source
 )
 GROUP BY ALL
@@ -37,7 +37,7 @@ FROM (
     min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms
   FROM (
     SELECT series_id, event_time_ms, batch_id FROM known_reading
-    UNION ALL
+    UNION ALL BY NAME
     SELECT series_id, event_time_ms, batch_id FROM superseded_reading
   )
   WHERE series_id IN (SELECT series_id FROM series_rule WHERE device = $device::UUID AND source = $source)

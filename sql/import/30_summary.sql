@@ -27,7 +27,7 @@ ORDER BY bt.batch_id;
 -- there are none. It reads the messages, or the used readings if the messages are no longer kept.
 WITH own AS (
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
-  UNION ALL
+  UNION ALL BY NAME
   SELECT rd.event_time_ms, se.device FROM reading rd JOIN series se USING (series_id) WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
 SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms, count(DISTINCT device)::DOUBLE AS devices FROM own;
@@ -43,8 +43,8 @@ FROM (
   SELECT nm.name AS field, count(*) AS value_count
   FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name nm USING (name_id)
   GROUP BY nm.name
-  UNION ALL
-  SELECT field, count(*) FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
+  UNION ALL BY NAME
+  SELECT field, count(*) AS value_count FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
 )
 GROUP BY field
 ORDER BY field;

@@ -27,8 +27,8 @@ SELECT
 SELECT reason, sum(readings)::DOUBLE AS readings
 FROM (
   SELECT reason, count(*) AS readings FROM quarantine GROUP BY reason
-  UNION ALL
-  SELECT reason, sum(readings) FROM rejected_reading GROUP BY reason
+  UNION ALL BY NAME
+  SELECT reason, sum(readings) AS readings FROM rejected_reading GROUP BY reason
 )
 GROUP BY reason
 ORDER BY readings DESC, reason;

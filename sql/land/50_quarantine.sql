@@ -16,8 +16,8 @@ SELECT kind, reason, sum(items)::DOUBLE AS items, count(DISTINCT device)::DOUBLE
   min(first_ms)::DOUBLE AS first_ms, max(last_ms)::DOUBLE AS last_ms
 FROM (
   SELECT 'message' AS kind, reason, 1 AS items, device, quarantined_at_ms AS first_ms, quarantined_at_ms AS last_ms FROM quarantine
-  UNION ALL
-  SELECT 'reading', reason, readings, device, first_ms, last_ms FROM rejected_reading
+  UNION ALL BY NAME
+  SELECT 'reading' AS kind, reason, readings AS items, device, first_ms, last_ms FROM rejected_reading
 )
 WHERE $devices::VARCHAR IS NULL OR device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]')))
 GROUP BY kind, reason

@@ -37,8 +37,8 @@ ORDER BY device;
 SELECT device, device::VARCHAR AS device_id, any_value(name) AS name
 FROM (
   SELECT device, name FROM declared_device WHERE device IS NOT NULL
-  UNION ALL SELECT device, NULL FROM device_state
-  UNION ALL SELECT DISTINCT device, NULL FROM series
+  UNION ALL BY NAME SELECT device FROM device_state
+  UNION ALL BY NAME SELECT DISTINCT device FROM series
 )
 GROUP BY device
 ORDER BY device;

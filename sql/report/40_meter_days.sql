@@ -148,8 +148,8 @@ FROM (
 WITH part AS (
   SELECT member.key, sod.reported_day AS day, sod.energy_wh, sod.coverage, sod.flags, sod.version
   FROM source_day sod JOIN member ON member.device = sod.device AND member.source = sod.source
-  UNION ALL
-  SELECT member.key, device_day.reported_day, device_day.energy_wh, device_day.coverage, device_day.flags, device_day.version
+  UNION ALL BY NAME
+  SELECT member.key, device_day.reported_day AS day, device_day.energy_wh, device_day.coverage, device_day.flags, device_day.version
   FROM device_day JOIN member ON member.device = device_day.device AND member.source IS NULL
 ), summed AS (
   SELECT key, day,

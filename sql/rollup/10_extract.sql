@@ -71,7 +71,7 @@ WITH raw AS (
     CASE WHEN new_message.other IS NOT NULL THEN try(json_extract(new_message.other, stream.field_pointer)) END AS json,
     CASE WHEN new_message.other IS NOT NULL AND stream.unit_pointer IS NOT NULL
       THEN try(json_extract_string(new_message.other, stream.unit_pointer)) END AS unit
-  FROM (FROM message UNION ALL SELECT * FROM archived_message WHERE $archived) AS new_message
+  FROM (FROM message UNION ALL BY NAME SELECT * FROM archived_message WHERE $archived) AS new_message
   JOIN name AS table_name ON table_name.name_id = new_message.table_id
   JOIN (FROM stream_setting JOIN energy_stream USING (stream_id)) AS stream
     ON stream.table_name = table_name.name AND new_message.batch_id > stream.batch_id
@@ -132,8 +132,8 @@ DELETE FROM extracted USING (
   SELECT se.stream_id, se.device, kr.event_time_ms, kr.stream_offset, NULL AS reason
   FROM known_reading kr JOIN series se USING (series_id)
   WHERE kr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  UNION ALL
-  SELECT se.stream_id, se.device, sup.event_time_ms, sup.stream_offset, NULL
+  UNION ALL BY NAME
+  SELECT se.stream_id, se.device, sup.event_time_ms, sup.stream_offset, NULL AS reason
   FROM superseded_reading sup JOIN series se USING (series_id)
   WHERE sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS known

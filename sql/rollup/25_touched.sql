@@ -43,7 +43,7 @@ FROM series se
 JOIN stream_setting ss USING (stream_id)
 WHERE $all OR se.device IN (
   SELECT device FROM incoming_series WHERE NOT $is_chosen
-  UNION ALL
+  UNION ALL BY NAME
   SELECT device FROM chosen_device WHERE $is_chosen
 );
 

@@ -159,8 +159,8 @@ CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL
-  SELECT series_id, from_ms, to_ms, false FROM reshaped_silence
+  UNION ALL BY NAME
+  SELECT series_id, from_ms, to_ms, false AS is_new FROM reshaped_silence
 )
 GROUP BY series_id;
 
@@ -248,8 +248,8 @@ CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL
-  SELECT series_id, cl.from_ms, cl.to_ms, false FROM changed_limit cl JOIN scope sc USING (series_id)
+  UNION ALL BY NAME
+  SELECT series_id, cl.from_ms, cl.to_ms, false AS is_new FROM changed_limit cl JOIN scope sc USING (series_id)
 )
 GROUP BY series_id;
 
@@ -259,18 +259,18 @@ CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL
-  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms), false FROM changed_event ce JOIN series_rule sr USING (series_id)
-  UNION ALL
+  UNION ALL BY NAME
+  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms, false AS is_new FROM changed_event ce JOIN series_rule sr USING (series_id)
+  UNION ALL BY NAME
   -- A restart later in the day decides whether the first reading of the day continues the day before.
-  SELECT ce.series_id, ld.start_ms, ce.to_ms, false
+  SELECT ce.series_id, ld.start_ms AS from_ms, ce.to_ms, false AS is_new
   FROM changed_event ce
   JOIN series_rule sr ON sr.series_id = ce.series_id AND sr.method = 'daily_energy'
   JOIN local_day ld ON ce.to_ms >= ld.start_ms AND ce.to_ms < ld.end_ms
   WHERE ce.kind = 'reset'
-  UNION ALL
-  -- A daily register tells what the lifetime register beside it showed at midnight.
-  SELECT own.series_id, greatest(ce.from_ms, own.first_ms), least(ce.to_ms, own.last_ms), false
+  UNION ALL BY NAME
+  -- A daily register says what the lifetime register beside it showed at midnight.
+  SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms, false AS is_new
   FROM changed_event ce
   JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'

@@ -22,20 +22,23 @@ WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND 
 -- roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH waiting_device AS (
+  -- The devices whose work waits.
   SELECT sr.device FROM changed_limit JOIN series_rule sr USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
 ), counted AS (
+  -- The readings of each day whose limits have changed.
   SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
   FROM series_quarter
   WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit)
     AND series_id IN (SELECT series_id FROM changed_limit)
   GROUP BY ALL
 )
-SELECT sr.device, sc.series_id, 'touched', sc.from_ms, sc.to_ms, sc.is_new, 0, sr.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
+SELECT sr.device, sc.series_id, 'touched' AS kind, sc.from_ms, sc.to_ms, sc.is_new, 0 AS readings, sr.reach_ms,
+  $batch_id::BIGINT AS batch_id, $complete_id::BIGINT AS complete_batch_id
 FROM scope sc JOIN series_rule sr USING (series_id)
 WHERE sr.device IN (SELECT device FROM waiting_device)
-UNION ALL
-SELECT sr.device, cl.series_id, 'learnt', cl.from_ms, cl.to_ms, false, coalesce(counted.readings, 0), sr.reach_ms, $batch_id::BIGINT,
-  $complete_id::BIGINT
+UNION ALL BY NAME
+SELECT sr.device, cl.series_id, 'learnt' AS kind, cl.from_ms, cl.to_ms, false AS is_new, coalesce(counted.readings, 0) AS readings, sr.reach_ms,
+  $batch_id::BIGINT AS batch_id, $complete_id::BIGINT AS complete_batch_id
 FROM changed_limit cl JOIN series_rule sr USING (series_id) LEFT JOIN counted USING (series_id, utc_day)
 WHERE sr.device IN (SELECT device FROM waiting_device);
 

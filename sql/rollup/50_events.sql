@@ -357,9 +357,9 @@ WITH event_now AS MATERIALIZED (
   WHERE ev.to_ms > jr.from_ms AND ev.to_ms <= coalesce(ended.to_ms, jr.to_ms)
     AND ev.to_ms > (SELECT min(from_ms) FROM judging_range) AND ev.to_ms <= (SELECT max(to_ms) FROM judging_range)
 )
-(SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored_event))
-UNION ALL
-(SELECT *, false AS is_new FROM (SELECT * FROM stored_event EXCEPT SELECT * FROM event_now));
+SELECT *, true AS is_new FROM (FROM event_now EXCEPT FROM stored_event)
+UNION ALL BY NAME
+SELECT *, false AS is_new FROM (FROM stored_event EXCEPT FROM event_now);
 
 -- name: delete_events
 -- Deletes the events that no longer exist.

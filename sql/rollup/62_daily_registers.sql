@@ -133,6 +133,7 @@ WITH compared_step AS (
   FROM daily_step
   WHERE step_kind <> 'first'
 ), daily_line AS (
+  -- A line for each step, and two more kinds of lines.
   SELECT series_id,
     CASE WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms) ELSE time_before_ms END AS from_ms,
     CASE step_kind WHEN 'grow' THEN least(grown_from, mark) WHEN 'new_day' THEN 0 WHEN 'event' THEN mark - energy_wh ELSE mark END AS from_wh,
@@ -148,15 +149,16 @@ WITH compared_step AS (
       | CASE WHEN step_kind = 'grow' AND value < grown_from THEN flag('jitter') ELSE 0 END AS flags,
     value_before AS mark_before
   FROM compared_step
-  UNION ALL
+  UNION ALL BY NAME
   -- If the register still shows the same value after midnight, its value at midnight is known.
-  SELECT series_id, time_before_ms, value_before, end_of_before_ms, value_before, true, 0, value_before
+  SELECT series_id, time_before_ms AS from_ms, value_before AS from_wh, end_of_before_ms AS to_ms, value_before AS to_wh, true AS covered,
+    0 AS flags, value_before AS mark_before
   FROM compared_step
   WHERE step_kind = 'carry' AND day <> day_of_before
-  UNION ALL
+  UNION ALL BY NAME
   -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that
   -- it was the value of the day before.
-  SELECT series_id, start_ms, 0, event_time_ms, value, true, 0, 0
+  SELECT series_id, start_ms AS from_ms, 0 AS from_wh, event_time_ms AS to_ms, value AS to_wh, true AS covered, 0 AS flags, 0 AS mark_before
   FROM daily_step
   WHERE event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh

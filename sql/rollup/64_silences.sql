@@ -58,12 +58,12 @@ DELETE FROM index_line USING midnight_anchor ma WHERE index_line.series_id = ma.
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like
 -- any other bound inside a silence.
 INSERT INTO index_line (series_id, from_ms, from_wh, to_ms, to_wh, covered, flags, mark_before)
-SELECT series_id, from_ms, from_wh, midnight_ms, midnight_value, covered,
-  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before
+SELECT series_id, from_ms, from_wh, midnight_ms AS to_ms, midnight_value AS to_wh, covered,
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END AS flags, mark_before
 FROM midnight_anchor
-UNION ALL
-SELECT series_id, midnight_ms, midnight_value, to_ms, to_wh, covered,
-  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END, midnight_value
+UNION ALL BY NAME
+SELECT series_id, midnight_ms AS from_ms, midnight_value AS from_wh, to_ms, to_wh, covered,
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END AS flags, midnight_value AS mark_before
 FROM midnight_anchor;
 
 -- name: find_silence_shape
@@ -84,8 +84,8 @@ WITH silence AS (
   -- Pairs of registers that only grow, and lines of the others.
   SELECT series_id, from_ms, to_ms, to_value - from_value AS grown_wh FROM reading_pair
   WHERE to_ms - from_ms > silence_ms() AND to_value > from_value AND series_id NOT IN (SELECT series_id FROM needs_full_index)
-  UNION ALL
-  SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
+  UNION ALL BY NAME
+  SELECT series_id, from_ms, to_ms, to_wh - from_wh AS grown_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
 ), silence_beside_power AS MATERIALIZED (
   -- With the first power of the same source, in the order of the configuration.
   SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh, arg_min(power.series_id, power.position) AS power_id

@@ -35,13 +35,13 @@ WITH sample AS (
   SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
     at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
   FROM sample WHERE sampling = 'instantaneous'
-  UNION ALL
+  UNION ALL BY NAME
   -- The value of a sample, until the next one.
-  SELECT series_id, direction, before_ms, value_before, at_ms, value_before, true
+  SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value_before AS to_w, true AS covered
   FROM sample WHERE sampling = 'on_change'
-  UNION ALL
+  UNION ALL BY NAME
   -- An average, over its own interval.
-  SELECT series_id, direction, from_ms, average_w, to_ms, average_w, true
+  SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS to_w, true AS covered
   FROM (
     SELECT series_id, direction, from_ms, to_ms,
       CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
@@ -52,20 +52,20 @@ WITH sample AS (
       FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
     )
   )
-  UNION ALL
+  UNION ALL BY NAME
   -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
   SELECT series_id, direction,
-    before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0,
-    at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
-    value_before = 0 AND value = 0
+    before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END AS from_ms, 0 AS from_w,
+    at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END AS to_ms, 0 AS to_w,
+    value_before = 0 AND value = 0 AS covered
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
 ), directed AS (
   -- Without a direction both count.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
-  UNION ALL
+  UNION ALL BY NAME
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there,
   -- and its other part is zero.
-  SELECT series_id, part.from_ms, greatest(part.from_w, 0), part.to_ms, greatest(part.to_w, 0), covered
+  SELECT series_id, part.from_ms, greatest(part.from_w, 0) AS from_w, part.to_ms, greatest(part.to_w, 0) AS to_w, covered
   FROM (
     SELECT series_id, covered, unnest(CASE
       WHEN from_w * to_w < 0 THEN [
@@ -79,14 +79,18 @@ WITH sample AS (
   -- Only lines that have a beginning and a length. Most of them lie in one interval.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered, floor(from_ms / interval_ms())::BIGINT AS interval_index
   FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) >= ceil(to_ms / interval_ms()) - 1
-  UNION ALL
+  UNION ALL BY NAME
   -- The others are cut at each bound that they cross. The power at a bound lies on the line.
-  SELECT series_id, cut_from_ms, from_w + (to_w - from_w) * ((cut_from_ms - from_ms) / (to_ms - from_ms)),
-    cut_to_ms, from_w + (to_w - from_w) * ((cut_to_ms - from_ms) / (to_ms - from_ms)), covered, interval_index
+  SELECT series_id,
+    cut_from_ms AS from_ms, line_from_w + (line_to_w - line_from_w) * ((cut_from_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS from_w,
+    cut_to_ms AS to_ms, line_from_w + (line_to_w - line_from_w) * ((cut_to_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS to_w,
+    covered, interval_index
   FROM (
-    SELECT *, greatest(from_ms, interval_index * interval_ms()) AS cut_from_ms, least(to_ms, (interval_index + 1) * interval_ms()) AS cut_to_ms
+    SELECT *, greatest(line_from_ms, interval_index * interval_ms()) AS cut_from_ms,
+      least(line_to_ms, (interval_index + 1) * interval_ms()) AS cut_to_ms
     FROM (
-      SELECT *, unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index
+      SELECT series_id, from_ms AS line_from_ms, from_w AS line_from_w, to_ms AS line_to_ms, to_w AS line_to_w, covered,
+        unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index
       FROM directed WHERE floor(from_ms / interval_ms()) < ceil(to_ms / interval_ms()) - 1
     )
   )

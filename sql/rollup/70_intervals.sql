@@ -35,10 +35,11 @@ WITH power_part AS (
   SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN to_ms - from_ms ELSE 0 END AS covered_ms,
     CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
   FROM power_line
-  UNION ALL
+  UNION ALL BY NAME
   -- Intervals with readings that are left out get the flag spike.
   SELECT ev.series_id,
-    unnest(range(interval_of(greatest(ev.from_ms, sc.compute_from_ms)), interval_of(least(ev.to_ms, sc.last_ms)) + 1)), 0, 0, flag('spike')
+    unnest(range(interval_of(greatest(ev.from_ms, sc.compute_from_ms)), interval_of(least(ev.to_ms, sc.last_ms)) + 1)) AS interval_index,
+    0 AS exact_nwh, 0 AS covered_ms, flag('spike') AS flags
   FROM energy_event ev JOIN scope sc USING (series_id)
   WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
 )
@@ -112,10 +113,9 @@ WITH booked_line AS MATERIALIZED (
   FROM (
     SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh, from_value AS mark_before
     FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
-    UNION ALL
-    SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT, mark_before FROM booked_line WHERE $lines
-    UNION ALL
-    SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT, mark_before FROM unknown_time WHERE $lines
+    UNION ALL BY NAME
+    SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT AS segment_offset_wh, mark_before
+    FROM (FROM booked_line UNION ALL BY NAME FROM unknown_time) WHERE $lines
   )
 ), long_line AS (
   -- Lines over more than one bound: one row for each bound. The condition on from_ms changes nothing, but
@@ -125,14 +125,14 @@ WITH booked_line AS MATERIALIZED (
 ), first_point AS (
   -- The first reading of each series in scope. Energy begins there.
   SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE from_ms IS NULL
-  UNION ALL
-  SELECT series_id, from_ms, booked FROM booked_line WHERE $lines AND previous_ms IS NULL
+  UNION ALL BY NAME
+  SELECT series_id, from_ms AS at_ms, booked AS wh FROM booked_line WHERE $lines AND previous_ms IS NULL
 ), last_point AS (
   -- The last reading of each series in scope.
   SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh, to_value AS value
   FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE is_last
-  UNION ALL
-  SELECT series_id, to_ms, booked + grown, to_wh FROM booked_line WHERE $lines AND is_last
+  UNION ALL BY NAME
+  SELECT series_id, to_ms AS at_ms, booked + grown AS wh, to_wh AS value FROM booked_line WHERE $lines AND is_last
 ), bound AS (
   -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the
   -- series. last_ms, last_value: the last reading before.
@@ -140,16 +140,19 @@ WITH booked_line AS MATERIALIZED (
     segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, NULL) AS index_wh, false AS in_silence,
     from_ms AS last_ms, mark_before AS last_value
   FROM register_line WHERE from_ms < interval_index * interval_ms() AND from_ms >= (interval_index - 1) * interval_ms()
-  UNION ALL
+  UNION ALL BY NAME
   -- Only these lines can be silences (more than two hours) and have a shape.
-  SELECT series_id, interval_index, interval_index * interval_ms(),
-    segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, share),
-    is_in_silence(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh), from_ms, mark_before
+  SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
+    segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, share) AS index_wh,
+    is_in_silence(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh) AS in_silence,
+    from_ms AS last_ms, mark_before AS last_value
   FROM long_line LEFT JOIN silence_shape USING (series_id, interval_index)
-  UNION ALL
-  SELECT series_id, interval_of(at_ms), at_ms, wh, false, NULL, NULL FROM first_point
-  UNION ALL
-  SELECT series_id, interval_of(at_ms) + 1, at_ms, wh, false, at_ms, value FROM last_point
+  UNION ALL BY NAME
+  SELECT series_id, interval_of(at_ms) AS interval_index, at_ms, wh AS index_wh, false AS in_silence, NULL AS last_ms, NULL AS last_value
+  FROM first_point
+  UNION ALL BY NAME
+  SELECT series_id, interval_of(at_ms) + 1 AS interval_index, at_ms, wh AS index_wh, false AS in_silence, at_ms AS last_ms, value AS last_value
+  FROM last_point
 ), energy AS (
   -- The difference of two neighbouring bounds, as the energy of the interval that ends at the second one.
   SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER in_order AS energy_wh,
@@ -165,8 +168,10 @@ WITH booked_line AS MATERIALIZED (
   FROM (
     SELECT series_id, from_ms, to_ms, covered, flags, unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) AS interval_index
     FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
-    UNION ALL
-    SELECT series_id, from_ms, to_ms, false, 0, unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) FROM unknown_time WHERE $lines
+    UNION ALL BY NAME
+    SELECT series_id, from_ms, to_ms, false AS covered, 0 AS flags,
+      unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) AS interval_index
+    FROM unknown_time WHERE $lines
   )
   GROUP BY series_id, interval_index
 ), interval_part AS (

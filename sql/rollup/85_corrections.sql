@@ -116,11 +116,11 @@ WITH slot AS (
       ELSE sum_wh + (total_wh - whole_wh) * (slot_number / slots) END)::BIGINT AS index_wh
   FROM running_sum
 )
-SELECT correction_id, series_id, start_ms,
-  index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0), flag('corrected')
+SELECT correction_id, series_id, start_ms AS interval_start_ms,
+  index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0) AS energy_wh, flag('corrected') AS flags
 FROM indexed
-UNION ALL
-SELECT slot.correction_id, slot.series_id, slot.start_ms, cv.energy_wh, flag('corrected') | flag('estimated')
+UNION ALL BY NAME
+SELECT slot.correction_id, slot.series_id, slot.start_ms AS interval_start_ms, cv.energy_wh, flag('corrected') | flag('estimated') AS flags
 FROM slot JOIN correction_value cv ON cv.correction_id = slot.correction_id AND cv.interval_start_ms = slot.start_ms
 WHERE slot.kind = 'fill';
 
@@ -211,10 +211,10 @@ WITH corrected_time AS (
   SELECT xr.* FROM excluded_reading xr JOIN corrected_time ON corrected_time.series_id = xr.series_id
   WHERE xr.event_time_ms >= corrected_time.from_ms AND xr.event_time_ms < corrected_time.to_ms
 )
-SELECT *, true AS is_excluded FROM kept kept
+SELECT *, true AS is_excluded FROM kept
 SEMI JOIN excluded_range er ON er.series_id = kept.series_id AND kept.event_time_ms >= er.from_ms AND kept.event_time_ms < er.to_ms
-UNION ALL
-SELECT *, false FROM excluded_now
+UNION ALL BY NAME
+SELECT *, false AS is_excluded FROM excluded_now
 ANTI JOIN excluded_range er
   ON er.series_id = excluded_now.series_id AND excluded_now.event_time_ms >= er.from_ms AND excluded_now.event_time_ms < er.to_ms;
 
@@ -262,7 +262,7 @@ WITH moved_range AS (
 SELECT series_id, unnest([min(event_time_ms), max(event_time_ms)]) AS event_time_ms, -1::BIGINT AS batch_id
 FROM (
   SELECT series_id, event_time_ms FROM moved_reading
-  UNION ALL
+  UNION ALL BY NAME
   SELECT rd.series_id, rd.event_time_ms
   FROM reading rd
   JOIN moved_range ON moved_range.series_id = rd.series_id

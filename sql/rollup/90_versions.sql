@@ -44,8 +44,9 @@ WITH changed_day AS (
   SELECT changed_day.day, changed_day.device, changed_day.source, brought.cause, 1 AS distance
   FROM changed_day
   JOIN brought ON brought.device = changed_day.device AND brought.source = changed_day.source AND brought.day = changed_day.day
-  UNION ALL
-  SELECT changed_day.day, changed_day.device, changed_day.source, of_device.cause, CASE WHEN of_device.source = changed_day.source THEN 2 ELSE 3 END
+  UNION ALL BY NAME
+  SELECT changed_day.day, changed_day.device, changed_day.source, of_device.cause,
+    CASE WHEN of_device.source = changed_day.source THEN 2 ELSE 3 END AS distance
   FROM changed_day
   JOIN (SELECT DISTINCT device, source, cause FROM brought) AS of_device ON of_device.device = changed_day.device
 ), nearest_cause AS (
@@ -77,14 +78,15 @@ WITH changed_day AS (
   LEFT JOIN relearnt_day USING (day, device, source)
 )
 -- The versions before.
-SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms, de.batch_id, de.status, []
+SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms, de.batch_id, de.status,
+  [] AS causes
 FROM day_change dc
 JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
 WHERE dc.end_ms <= $now_ms::BIGINT AND de.version > coalesce(dc.history_version, 0)
-UNION ALL
+UNION ALL BY NAME
 -- The new versions.
 SELECT dc.day, dc.device, dc.source, dc.energy_wh, dc.method, dc.flags, dc.coverage, dc.version,
-  $now_ms::BIGINT, $batch_id::BIGINT, dc.status, version_cause.causes
+  $now_ms::BIGINT AS computed_at_ms, $batch_id::BIGINT AS batch_id, dc.status, version_cause.causes
 FROM day_change dc
 JOIN version_cause USING (day, device, source);
 
@@ -105,11 +107,12 @@ WHERE energy_wh IS NOT NULL;
 -- Marks the parts of the lake to publish again: the months of changed days, the months of new versions
 -- ($now_ms), and the UTC days of the touched days between $low_ms and $high_ms.
 INSERT INTO dirty_partition (dataset, partition)
-SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
-UNION ALL
-SELECT DISTINCT 'daily_energy_version', strftime(day, '%Y-%m') FROM day_change WHERE end_ms <= $now_ms::BIGINT
-UNION ALL
-SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([td.start_ms, td.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day td
+SELECT DISTINCT 'daily_energy' AS dataset, strftime(day, '%Y-%m') AS partition FROM day_change
+UNION ALL BY NAME
+SELECT DISTINCT 'daily_energy_version' AS dataset, strftime(day, '%Y-%m') AS partition FROM day_change WHERE end_ms <= $now_ms::BIGINT
+UNION ALL BY NAME
+SELECT DISTINCT 'interval_energy' AS dataset, strftime(make_timestamp(unnest([td.start_ms, td.end_ms - 1]) * 1000), '%Y-%m-%d') AS partition
+FROM touched_day td
 WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT;
 
 -- name: mark_closing_days

@@ -24,9 +24,17 @@ SELECT
 FROM meter_reading
 WHERE replaced_by IS NULL
 GROUP BY meter_code
-UNION ALL
-SELECT meter_register.meter_code, true, 0, min(meter_register.at_ms), max(meter_register.at_ms), 0, 0,
-  max(meter_register.revision), max(upload.received_at_ms)
+UNION ALL BY NAME
+SELECT
+  meter_register.meter_code AS meter,
+  true AS from_register,
+  0 AS readings,
+  min(meter_register.at_ms) AS first_ms,
+  max(meter_register.at_ms) AS last_ms,
+  0 AS energy_wh,
+  0 AS faults,
+  max(meter_register.revision) AS revision,
+  max(upload.received_at_ms) AS uploaded_at_ms
 FROM meter_register JOIN upload USING (upload_id)
 WHERE meter_register.replaced_by IS NULL AND meter_register.meter_code NOT IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL)
 GROUP BY meter_register.meter_code

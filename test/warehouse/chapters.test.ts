@@ -95,6 +95,15 @@ test('no line of a statement is longer than 150 characters', () => {
   expect(long).toEqual([]);
 });
 
+test('a union compares columns by name', () => {
+  const byPlace = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      /\bUNION ALL\b(?! BY NAME)/.test(text.replaceAll(/--.*$/gm, '')) ? [`${folder}/${name}`] : [],
+    ),
+  );
+  expect(byPlace).toEqual([]);
+});
+
 test('lengths of time, limits and shares have a name: a parameter, a macro or a column', () => {
   /** They give names to numbers, or list the integers that devices send. */
   const naming = ['balance/find_rule', 'rollup/create_macros', 'rollup/extract_readings'];
