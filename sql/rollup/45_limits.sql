@@ -31,41 +31,44 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 --   step_count     number of pairs
 --   change_count   number of pairs whose values differ
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
-SELECT
-  pair.series_id, interval_of(pair.to_ms) * interval_ms() AS interval_start_ms,
-  -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of
-  -- power.
-  abs(min(CASE
-    WHEN learning.is_register
-      THEN CASE WHEN pair.to_value > pair.grown_from THEN power_of(pair.to_value - pair.grown_from, pair.to_ms - pair.from_ms) END
-    WHEN learning.method = 'power_curve' THEN -least(abs(pair.from_value), abs(pair.to_value))
-    ELSE -power_of(least(abs(pair.from_value), abs(pair.to_value)), pair.to_ms - pair.from_ms)
-  END)),
-  min(least(CASE WHEN learning.is_register THEN decimal_resolution(pair.to_value) END,
-    CASE WHEN pair.to_value - pair.from_value > float_tolerance_wh() THEN pair.to_value - pair.from_value END)),
-  sum(pair.to_ms - pair.from_ms)::BIGINT,
-  count(*)::INTEGER,
-  count(nullif(pair.to_value, pair.from_value))::INTEGER
-FROM (
-  SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from FROM reading_pair
-) AS pair
-JOIN (
+WITH learning_series AS (
+  -- The series in scope with new readings that learn a limit.
   SELECT series_id, sc.method, is_register(sc.method) AS is_register, compute_from_ms, compute_to_ms
   FROM scope sc JOIN series_rule sr USING (series_id)
   WHERE sc.is_new AND sr.learns
-) AS learning USING (series_id)
--- Differences instead of comparisons, as in find_pairs.
-WHERE pair.from_ms IS NOT NULL AND pair.to_ms - learning.compute_from_ms >= 0 AND learning.compute_to_ms - pair.to_ms > 0
-GROUP BY pair.series_id, interval_of(pair.to_ms)
-ORDER BY interval_of(pair.to_ms)::INTEGER;
+), pair AS (
+  -- grown_from: the value from which the growth of a register counts.
+  SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from
+  FROM reading_pair
+  WHERE from_ms IS NOT NULL
+), measured_pair AS (
+  -- The pairs that end in scope, with what each of them shows. power_w of power and interval readings: what
+  -- both readings agree on.
+  SELECT series_id, is_register, interval_of(to_ms) AS interval_index, to_ms - from_ms AS step_ms, from_value, to_value,
+    CASE
+      WHEN is_register THEN CASE WHEN to_value > grown_from THEN power_of(to_value - grown_from, to_ms - from_ms) END
+      WHEN method = 'power_curve' THEN least(abs(from_value), abs(to_value))
+      ELSE power_of(least(abs(from_value), abs(to_value)), to_ms - from_ms)
+    END AS power_w,
+    least(CASE WHEN is_register THEN decimal_resolution(to_value) END,
+      CASE WHEN to_value - from_value > float_tolerance_wh() THEN to_value - from_value END) AS resolution
+  FROM pair JOIN learning_series USING (series_id)
+  -- Differences instead of comparisons, as in find_pairs.
+  WHERE to_ms - compute_from_ms >= 0 AND compute_to_ms - to_ms > 0
+)
+SELECT series_id, interval_index * interval_ms(), CASE WHEN any_value(is_register) THEN min(power_w) ELSE max(power_w) END,
+  min(resolution), sum(step_ms)::BIGINT, count(*)::INTEGER, count(*) FILTER (to_value <> from_value)::INTEGER
+FROM measured_pair
+GROUP BY series_id, interval_index
+ORDER BY interval_index::INTEGER;
 
 -- name: summarize_days
 -- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms:
 -- bounds of the UTC days.
--- The part day_growth: a lifetime register that hardly grows rises only when it is faulty. The median of such
--- quarters would give too high a limit. So the limit is capped: it is at most day_growth_times() times the
--- power that produces the growth of the whole day in one interval. A day without growth teaches nothing. This
--- is only needed if the median would raise the limit above the lowest one.
+-- A lifetime register that hardly grows rises only when it is faulty. The median of such quarters would give
+-- too high a limit. So the step day_growth caps the limit: it is at most day_growth_times() times the power
+-- that produces the growth of the whole day in one interval. A day without growth teaches nothing. The cap is
+-- only needed if the median would raise the limit above the lowest one.
 -- learnt_day:
 --   series_id, utc_day
 --   power_w                    the usual power. Registers: the median of the quarters. Power and interval
@@ -78,17 +81,17 @@ ORDER BY interval_of(pair.to_ms)::INTEGER;
 --   step_count, change_count   at most informative_steps() and informative_changes()
 CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
-  -- What the quarters of the day say.
+  -- One row for each series and day: what its quarters say.
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
-    CASE WHEN is_register(any_value(learning.method)) THEN quantile_disc(power_w, 0.5)
-      ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
+    -- max(power_w, 2) is a list of the two highest values, so [2] is the second highest.
+    CASE WHEN is_register(any_value(method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
-  JOIN (SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns) AS learning USING (series_id)
+  JOIN (SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns) USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), day_growth AS (
