@@ -10,6 +10,7 @@
 -- follows with a publication. So newer batches are read too, because after a pause of the service a device is
 -- not silent before its messages are published.
 WITH newer AS (
+  -- The newest data of each device in the batches that device_state does not have yet.
   SELECT message.device, max(message.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
   FROM message
   JOIN batch bt USING (batch_id)
@@ -62,17 +63,22 @@ LIMIT $rows_max::BIGINT;
 -- and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a
 -- consumer.
 WITH role AS (
+  -- The configured roles of sources.
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ), of_day AS (
+  -- The sources of the day that are compared. kind: sources of the same kind are alike.
   SELECT de.day, de.device, de.source, de.energy_wh, de.coverage, coalesce('role ' || role.role, 'source ' || de.source) AS kind
   FROM daily_energy de
   LEFT JOIN role ON role.device = de.device AND role.source = de.source
   WHERE de.day = $day::DATE AND coalesce(role.role, 'production') = 'production'
 ), by_device AS (
+  -- Whether a device has energy, for each kind of its sources.
   SELECT kind, device, coalesce(max(energy_wh), 0) > 0 AS produces FROM of_day GROUP BY kind, device
 ), by_kind AS (
+  -- How many devices have sources of each kind, and how many of them have energy.
   SELECT kind, count(*) AS devices, count(*) FILTER (produces) AS producing FROM by_device GROUP BY kind
 ), idle AS (
+  -- The sources without energy, with the number of other devices of their kind, and of those with energy.
   SELECT day, device, source, devices - 1 AS others, producing - produces::INTEGER AS siblings
   FROM of_day
   JOIN by_device USING (kind, device)

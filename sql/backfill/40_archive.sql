@@ -31,6 +31,7 @@ ORDER BY start_ms;
 -- as in count_archive. Names are looked up once for each list of fields.
 INSERT INTO archived_message
 WITH chosen AS (
+  -- The messages that are copied.
   SELECT * FROM read_parquet($files, hive_partitioning = false)
   WHERE kind = 'telemetry'
     AND list_contains($tables::VARCHAR[], "table")
@@ -38,9 +39,11 @@ WITH chosen AS (
     AND event_time >= make_timestamptz($from_ms::BIGINT * 1000)
     AND event_time < make_timestamptz($to_ms::BIGINT * 1000)
 ), place AS (
+  -- The name at each place of each list of fields.
   SELECT fields, unnest(fields) AS name, generate_subscripts(fields, 1) AS place
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
 ), shape AS (
+  -- Each list of fields, with the ids of its names.
   SELECT place.fields, list(nm.name_id ORDER BY place.place) AS field_ids FROM place JOIN name nm USING (name) GROUP BY place.fields
 )
 SELECT

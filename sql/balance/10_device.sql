@@ -37,7 +37,7 @@ WITH own_source AS (
   UNION SELECT device, valid_from FROM role_span WHERE valid_from IS NOT NULL
   UNION SELECT device, (valid_to + 1)::DATE FROM role_span WHERE valid_to IS NOT NULL
 ), stretch AS (
-  -- The ranges of days between them.
+  -- The ranges of days between these days.
   SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
 ), declared AS (
   -- What is declared of each source in each range, and of its device. has_span: on some day it has a role.
@@ -54,8 +54,8 @@ WITH own_source AS (
   LEFT JOIN declared_device dd ON dd.device = own_source.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
 ), candidate AS (
-  -- is_candidate: the source can count, because no other source that counts contains it. has_total: the
-  -- device has its total source.
+  -- What is declared, with two facts. is_candidate: the source can count, because no other source that counts
+  -- contains it. has_total: the device has its total source.
   SELECT declared.*,
     declared.is_wanted AND NOT coalesce(container.is_wanted AND container.role IS NOT NULL, false) AS is_candidate,
     coalesce(bool_or(declared.source = declared.total_source) OVER devices, false) AS has_total
@@ -65,7 +65,8 @@ WITH own_source AS (
       AND container.valid_from IS NOT DISTINCT FROM declared.valid_from
   WINDOW devices AS (PARTITION BY declared.device, declared.valid_from)
 ), weighed AS (
-  -- The roles of the candidates: first_place and last_place are the same if there is only one role.
+  -- The candidates, with the roles of their device. first_place and last_place are the same if the device has
+  -- only one role.
   SELECT candidate.*,
     min(least(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS first_place,
     max(greatest(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS last_place,

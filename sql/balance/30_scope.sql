@@ -110,6 +110,7 @@ JOIN scope sc USING (scope_id);
 --   scope_id, own_day
 --   kwp   sum of the devices; null if the peak of one of them is unknown
 WITH producing AS (
+  -- The producing devices of each scope and day.
   SELECT DISTINCT scope_id, own_day, device, sign
   FROM scope_source
   WHERE counts AND 'production' IN (role, negative_role)

@@ -33,7 +33,7 @@ WITH own_day_sum AS (
   FROM interval_sum
   GROUP BY scope_id, day, own_day
 ), summed AS (
-  -- The days of the time zone.
+  -- The sums by day of the time zone.
   SELECT scope_id, day, sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
     CASE WHEN count(COLUMNS('.*_wh$')) = count(*) THEN sum(COLUMNS('.*_wh$')) END AS '\0',
     bool_or(COLUMNS('.*_gap$')) AS '\0',
@@ -49,6 +49,7 @@ WITH own_day_sum AS (
   )
   GROUP BY scope_id, day
 ), rest_of_day AS (
+  -- One row for each scope and day: the rest of each container, as a map.
   SELECT scope_id, day, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
   FROM (
     SELECT scope_id, day, container, CASE WHEN count(rest_wh) = count(*) THEN sum(rest_wh) END::BIGINT AS rest_wh
@@ -94,6 +95,7 @@ WITH dated AS (
   FROM dated
   GROUP BY scope_id, whole_period
 ), rest_of_period AS (
+  -- One row for each scope and month or year: the rest of each container over complete days, as a map.
   SELECT scope_id, whole_period, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
   FROM (
     SELECT scope_id, whole_period, entry.key AS container,

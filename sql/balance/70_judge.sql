@@ -21,8 +21,8 @@
 --   missing                   measured roles that are not known, sorted
 --   flags                     sorted
 WITH weighed AS (
-  -- limit_wh: the tolerance, or tolerance_percent of the energy that goes in or out if that is more.
-  -- is_bounded: the shape is unknown, but the sums bound self-consumption.
+  -- The level, with what its tests need. limit_wh: the tolerance, or tolerance_percent of the energy that
+  -- goes in or out if that is more. is_bounded: the shape is unknown, but the sums bound self-consumption.
   SELECT * REPLACE (coalesce(computed, []) AS computed, coalesce(is_netted, false) AS is_netted, coalesce(is_undetermined, false) AS is_undetermined,
       coalesce(is_estimated, false) AS is_estimated, coalesce(is_shapeless, false) AS is_shapeless,
       coalesce(is_peak_unknown, false) AS is_peak_unknown),

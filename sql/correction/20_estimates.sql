@@ -50,8 +50,10 @@ WHERE de.device = $device::UUID AND de.source = $source;
 -- chosen_day: target, day
 CREATE OR REPLACE TEMP TABLE chosen_day AS
 WITH target AS (
+  -- The days to fill, with the number of their intervals to estimate.
   SELECT day, count(*) AS slots FROM fill_slot GROUP BY day
 ), comparable AS (
+  -- The days that can be compared with each day to fill, with the number of days between the two.
   SELECT target.day AS target, basis_interval.day, abs(basis_interval.day - target.day) AS distance
   FROM target
   JOIN fill_slot ON fill_slot.day = target.day

@@ -17,6 +17,7 @@ SELECT
 -- $through_batch_id.
 INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
 WITH status_message AS (
+  -- The messages that say the state of a device.
   SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
   FROM message
   WHERE kind = 1 AND batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
@@ -46,11 +47,13 @@ WHERE batch_id > $after_batch_id::BIGINT;
 MERGE INTO device_state
 USING (
   WITH transition AS (
+    -- The last change of the state of each device.
     SELECT device, state, event_time_ms, reason
     FROM device_status
     WHERE batch_id > $after_batch_id::BIGINT
     QUALIFY row_number() OVER (PARTITION BY device ORDER BY batch_id DESC, stream_offset DESC) = 1
   ), seen AS (
+    -- The newest data of each device in the batches.
     SELECT message.device, max(message.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
     FROM message
     JOIN batch bt USING (batch_id)

@@ -54,11 +54,13 @@ INSERT INTO batch (
   batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
 )
 WITH landed AS (
+  -- The messages of each batch.
   SELECT batch_id, count(*) AS messages, min(store_time_ms) AS first_ms, max(store_time_ms) AS last_ms
   FROM message
   WHERE batch_id BETWEEN $first_batch_id::BIGINT AND $last_batch_id::BIGINT
   GROUP BY batch_id
 ), rejected AS (
+  -- The quarantined messages of each batch.
   SELECT batch_id, count(*) AS messages
   FROM quarantine
   WHERE batch_id BETWEEN $first_batch_id::BIGINT AND $last_batch_id::BIGINT

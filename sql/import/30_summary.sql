@@ -26,6 +26,7 @@ ORDER BY bt.batch_id;
 -- Returns the first and last event time of some batches ($batches), and their number of devices; nulls if
 -- there are none. It reads the messages, or the used readings if the messages are no longer kept.
 WITH own AS (
+  -- The messages and readings of the batches.
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
   UNION ALL BY NAME
   SELECT rd.event_time_ms, se.device FROM reading rd JOIN series se USING (series_id) WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
@@ -36,6 +37,7 @@ SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS las
 -- Returns the fields of the messages of some batches ($batches), with the number of numeric and other values;
 -- no rows if the messages are no longer kept.
 WITH own AS (
+  -- The messages of the batches.
   SELECT field_ids, other FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
 )
 SELECT field, sum(value_count)::DOUBLE AS value_count
@@ -78,6 +80,7 @@ ORDER BY field, reason;
 --   devices   number of devices with energy
 --   days      number of days on which any of them has energy
 WITH own AS (
+  -- The devices and sources of the batches.
   SELECT message.device, coalesce(nm.name, 'default') AS source
   FROM message LEFT JOIN name nm ON nm.name_id = message.source_id
   WHERE message.batch_id IN (SELECT unnest($batches::BIGINT[])) AND message.kind = 0

@@ -38,6 +38,7 @@ ORDER BY reason, quarantined_at_ms DESC;
 -- Returns rejected readings of each reason that were kept as samples: of the newest days at most
 -- $samples_max, with the first $bytes_max characters of the value. $devices as in group_quarantine.
 WITH sampled AS (
+  -- The samples of rejected readings.
   SELECT reason, device, source, field, day_start_ms, unnest(samples) AS sample
   FROM rejected_reading
   WHERE $devices::VARCHAR IS NULL OR device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]')))

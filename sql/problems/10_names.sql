@@ -67,6 +67,7 @@ ORDER BY jaro_winkler_similarity(lower(nm.name), lower($table)) DESC, nm.name;
 -- Returns the fields of the newest kept messages of a table ($table), those with names similar to $field
 -- first.
 WITH newest AS (
+  -- The newest messages of the table.
   SELECT field_ids, other FROM message
   WHERE kind = 0 AND table_id = (SELECT name_id FROM name WHERE name = $table)
   ORDER BY batch_id DESC, stream_offset DESC
@@ -118,6 +119,7 @@ ORDER BY position;
 -- Returns devices whose newest messages name several sources with a field ($table, $field) that is booked as
 -- one source. The readings of several registers would be mixed.
 WITH newest AS (
+  -- The newest messages of the table.
   SELECT device, source_id, field_ids, other FROM message
   WHERE kind = 0 AND device IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)
   ORDER BY batch_id DESC, stream_offset DESC

@@ -11,6 +11,7 @@
 -- growing, although power of the same device and source has more than $power_min_wh and more than
 -- $resolutions_min times the register's resolution.
 WITH week AS (
+  -- The sums of each series over the newest time.
   SELECT se.device, se.source, es.settings, se.resolution, sum(ie.energy_wh) AS energy_wh, sum(ie.covered_ms) AS covered_ms
   FROM interval_energy ie
   JOIN series se USING (series_id)

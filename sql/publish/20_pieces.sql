@@ -11,17 +11,19 @@
 -- $after_batch_id up to $through_batch_id. Large hours are divided into parts of whole batches, with at most
 -- $rows_max messages or one batch, because a file is sorted in memory.
 WITH counted AS (
-  -- A remainder, because functions of dates take twice as long, and this reads every new message.
+  -- The messages of each table, hour and batch. The hour is computed with a remainder, because functions of
+  -- dates take twice as long, and this reads every new message.
   SELECT table_id, store_time_ms - store_time_ms % $hour_ms::BIGINT AS hour_start_ms, batch_id, count(*) AS row_count
   FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
   GROUP BY ALL
 ), part AS (
+  -- The parts of these hours, as ranges of batches.
   SELECT table_id, hour_start_ms, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id, sum(row_count) AS row_count
   FROM (
-    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part FROM counted
+    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part_number FROM counted
   )
-  GROUP BY table_id, hour_start_ms, part
+  GROUP BY table_id, hour_start_ms, part_number
 )
 SELECT part.table_id, coalesce(nm.name, '#' || part.table_id) AS table_name, part.hour_start_ms::DOUBLE AS hour_start_ms,
   part.after_batch_id::BIGINT AS after_batch_id, part.through_batch_id::BIGINT AS through_batch_id, part.row_count::DOUBLE AS row_count

@@ -11,16 +11,20 @@
 -- If a message has a field twice, the last one counts. Messages of one kind of device have the same fields,
 -- so names are looked up once for each list of fields.
 WITH chosen AS (
+  -- The messages of the file.
   SELECT * FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
     AND table_id = $table_id::INTEGER
     AND store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT
 ), place AS (
+  -- The name at each place of each list of fields.
   SELECT field_ids, unnest(field_ids) AS name_id, generate_subscripts(field_ids, 1) AS place
   FROM (SELECT DISTINCT field_ids FROM chosen)
 ), last_place AS (
+  -- The last place of each name, because a list can have a name twice.
   SELECT field_ids, name_id, max(place) AS place FROM place GROUP BY ALL
 ), shape AS (
+  -- Each list of fields, with its names and their places.
   SELECT last_place.field_ids, list(coalesce(nm.name, '#' || last_place.name_id) ORDER BY last_place.place) AS fields,
     list(last_place.place ORDER BY last_place.place) AS places
   FROM last_place LEFT JOIN name nm USING (name_id)

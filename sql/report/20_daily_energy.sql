@@ -112,11 +112,13 @@ FROM chosen;
 -- Returns one row for each period with energy, like answer_by_device: the $top names with most energy in the
 -- range, largest first, and the sum of all others as "others". Reads energy.
 WITH ranked AS (
+  -- The place of each name: 1 has the most energy.
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC, name) AS place
   FROM energy
   WHERE energy_wh IS NOT NULL
   GROUP BY name
 ), member AS (
+  -- The energy of each period and of each name that is shown, with all others as one name.
   SELECT period, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place,
     sum(energy_wh)::BIGINT AS member_wh,
     count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared, count(*) FILTER (is_incomplete) AS incomplete

@@ -17,6 +17,7 @@
 --   day, device, source, at_ms
 --   energy_wh   null: no measurement covers the interval
 WITH piece AS (
+  -- The parts of the answered days that lie in one day of the workgroup.
   SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($own_days::VARCHAR[])::DATE AS own_day,
     unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
 )
@@ -84,8 +85,10 @@ SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BI
 -- in the range, largest first, and the sum of all others as "others". An interval of the others is null if
 -- none of them is known. Reads profile.
 WITH ranked AS (
+  -- The place of each name: 1 has the most energy.
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
 ), member AS (
+  -- The energy of each interval and of each name that is shown, with all others as one name.
   SELECT day, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place, at_ms,
     sum(energy_wh)::BIGINT AS energy_wh
   FROM profile

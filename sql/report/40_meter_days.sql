@@ -53,7 +53,8 @@ WITH reading AS (
       ELSE round(reading.energy_wh * ((ld.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms))) END AS to_wh
   FROM reading JOIN local_day ld ON reading.start_ms < ld.end_ms AND reading.end_ms > ld.start_ms
 ), summed AS (
-  -- In whole thousandths of a Wh, so that sums are exact in any order.
+  -- One row for each meter and day. The energy is in whole thousandths of a Wh, so that sums are exact in any
+  -- order.
   SELECT key, day,
     sum((round(1000 * to_wh) - round(1000 * from_wh))::BIGINT) AS energy_milli_wh,
     sum(covered_ms) / any_value(day_ms) AS coverage,
@@ -62,7 +63,7 @@ WITH reading AS (
     max(revision) AS revision
   FROM cut GROUP BY key, day
 ), running AS (
-  -- The running sum of the month, at the end of each day.
+  -- These days, with the running sum of their month at the end of the day.
   SELECT *, sum(energy_milli_wh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_milli_wh FROM summed
 )
 SELECT key, day,
@@ -91,6 +92,7 @@ WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT de
 -- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files,
 -- $interval_files: of the generation. Reads rule (see balance/find_rule).
 WITH own_day AS (
+  -- The workgroup's days.
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
 ), slot AS (
   -- The intervals of the days of the other zone, with the workgroup's day of each.
@@ -146,12 +148,14 @@ FROM (
 --   key, day, energy_wh, coverage, flags, quality   as in select_uploaded_days
 --   revision                                        the highest version of its parts
 WITH part AS (
+  -- The days of the members, cut at the days of the workgroup.
   SELECT member.key, sod.reported_day AS day, sod.energy_wh, sod.coverage, sod.flags, sod.version
   FROM source_day sod JOIN member ON member.device = sod.device AND member.source = sod.source
   UNION ALL BY NAME
   SELECT member.key, device_day.reported_day AS day, device_day.energy_wh, device_day.coverage, device_day.flags, device_day.version
   FROM device_day JOIN member ON member.device = device_day.device AND member.source IS NULL
 ), summed AS (
+  -- The parts, added up by member and day.
   SELECT key, day,
     CASE WHEN count(energy_wh) = count(*) THEN sum(energy_wh) END::BIGINT AS energy_wh,
     round(sum(coverage), 4) AS coverage,

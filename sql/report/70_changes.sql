@@ -10,6 +10,7 @@
 -- version counts if the day was final when it came; with $with_provisional even if it was not. $devices: only
 -- these, as text; null for all. $rows_max: the most rows.
 WITH version AS (
+  -- The versions of days. before: the version before it; null if that had no energy, or if there was none.
   SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,
     lag(CASE WHEN energy_wh IS NOT NULL
       THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage}
@@ -18,10 +19,12 @@ WITH version AS (
   WHERE $devices::VARCHAR[] IS NULL OR device IN (SELECT unnest($devices::UUID[]))
   WINDOW versions AS (PARTITION BY day, device, source ORDER BY version, computed_at)
 ), counted AS (
+  -- The versions of the requested time. was_final: the day was final when the version came.
   SELECT *, status = 'restated' OR (status = 'final' AND before IS NULL) AS was_final
   FROM version
   WHERE computed_at >= make_timestamptz($since_ms::BIGINT * 1000) AND computed_at < make_timestamptz($until_ms::BIGINT * 1000)
 ), change AS (
+  -- One row for each changed day: what was before the first of its versions, and what is after the last one.
   SELECT day, device, source,
     bool_or(was_final) AS was_final,
     first(before ORDER BY version, computed_at) AS before,

@@ -26,14 +26,17 @@
 --   set_aside, corrections   number of rows in these tables
 --   sources                  fingerprint of the declared sources
 WITH stream AS MATERIALIZED (
+  -- One row about the stored energy streams.
   SELECT min(batch_id) FILTER (settings IS NOT NULL) AS all_taken_id, max(batch_id) AS any_taken_id,
     string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams
   FROM energy_stream
 ), pending AS (
+  -- The batches that some stream has not rolled up. total: the messages up to the batch.
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
   WHERE batch_id > (SELECT coalesce(all_taken_id, -1) FROM stream)
 ), next AS (
+  -- One row about the next batches.
   SELECT max(batch_id) AS batch_id, sum(message_count)::BIGINT AS messages, count(*) AS batches
   FROM pending WHERE total <= $messages_max::BIGINT OR place = 1
 )
@@ -60,7 +63,7 @@ FROM next, stream;
 --   message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
-  -- The field of each stream in each new message: a plain number, or any other JSON.
+  -- The value of each field that a stream reads, in each new message. plain: a number. json: any other value.
   SELECT
     stream.stream_id, stream.method, stream.net, stream.modulus_wh, stream.factor, stream.multiplier, stream.dimension,
     new_message.device,
@@ -78,7 +81,8 @@ WITH raw AS (
   LEFT JOIN name AS field_name ON field_name.name = stream.field
   WHERE new_message.batch_id > $after::BIGINT AND new_message.batch_id <= $upto::BIGINT AND new_message.kind = 0
 ), typed AS (
-  -- The number that it is, or that its text is.
+  -- These values as numbers. A text counts as a number if all of it is one. number is null if the value is no
+  -- number.
   SELECT *,
     CASE
       WHEN plain IS NOT NULL THEN plain
@@ -88,7 +92,7 @@ WITH raw AS (
   FROM raw
   WHERE plain IS NOT NULL OR json IS NOT NULL
 ), converted AS (
-  -- In Wh or W.
+  -- The numbers in Wh or W (value). unit_value: how many Wh or W one unit is.
   SELECT typed.*,
     typed.unit IS NOT NULL AND uf.factor IS NULL AS is_unit_unknown,
     CASE WHEN typed.unit IS NULL THEN typed.factor ELSE uf.factor * typed.multiplier END AS unit_value,
@@ -96,7 +100,7 @@ WITH raw AS (
   FROM typed
   LEFT JOIN unit_factor uf ON uf.dimension = typed.dimension AND uf.unit = typed.unit
 ), checked AS (
-  -- With the first reason to reject it.
+  -- The values, with the first reason to reject each of them; null: valid.
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'

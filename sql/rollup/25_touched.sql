@@ -68,7 +68,7 @@ JOIN series_rule sr ON sr.stream_id = src.stream_id AND sr.device = src.device A
 --   is_new           there are new readings
 CREATE OR REPLACE TEMP TABLE touched AS
 WITH changed_time AS (
-  -- New readings.
+  -- The time of new readings, and of series whose rules have changed.
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms, true AS is_new
   FROM incoming
   GROUP BY series_id, utc_day(event_time_ms)

@@ -118,8 +118,8 @@ WITH wanted_day AS (
   WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
   GROUP BY td.day, td.device, td.source
 ), combined AS (
-  -- With the stored day (old), and the day as the other fields say it (new). is_kept: the day was read from
-  -- an omitted series. is_before: an omitted series comes before the chosen one.
+  -- These days, with the stored day (old), and the day as the other fields say it (new). is_kept: the day was
+  -- read from an omitted series. is_before: an omitted series comes before the chosen one.
   SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms, de.day IS NOT NULL AS is_stored,
     coalesce(list_contains(wanted_day.streams, de.stream_id), false) AS is_kept,
     coalesce(ss.position > wanted_day.position, true) AS is_before, is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
@@ -128,7 +128,8 @@ WITH wanted_day AS (
   LEFT JOIN day_change dc ON dc.day = wanted_day.day AND dc.device = wanted_day.device AND dc.source = wanted_day.source
   LEFT JOIN stream_setting ss ON ss.stream_id = CASE WHEN dc.day IS NULL THEN de.stream_id ELSE dc.stream_id END
 ), decided AS (
-  -- The stored energy stays if the day is kept, or if the other fields change nothing.
+  -- These days, with their energy. The stored energy stays if the day is kept, or if the other fields change
+  -- nothing.
   SELECT day, device, source, end_ms, old, new, is_stored,
     CASE WHEN stays THEN old.energy_wh ELSE new.energy_wh END AS energy_wh,
     CASE WHEN stays THEN old.method ELSE new.method END AS method,
@@ -138,6 +139,7 @@ WITH wanted_day AS (
     CASE WHEN stays THEN old.coverage ELSE new.coverage END AS coverage
   FROM combined
 ), history AS (
+  -- The newest version of each of these days in the history.
   SELECT day, device, source, max(version) AS version FROM daily_energy_history
   WHERE day IN (SELECT day FROM wanted_day) AND device IN (SELECT device FROM wanted_day)
   GROUP BY ALL

@@ -37,7 +37,7 @@ WITH learning_series AS (
   FROM scope sc JOIN series_rule sr USING (series_id)
   WHERE sc.is_new AND sr.learns
 ), pair AS (
-  -- grown_from: the value from which the growth of a register counts.
+  -- The pairs of readings. grown_from: the value from which the growth of a register counts.
   SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from
   FROM reading_pair
   WHERE from_ms IS NOT NULL
@@ -152,16 +152,16 @@ FROM learnt_day lrn ANTI JOIN series_day USING (series_id, utc_day);
 --   from_ms, to_ms      of the day
 CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
-  -- The days whose limits can change because a day near them has changed.
+  -- One row for each series: the range of days whose limits can change, because a day near them has changed.
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
 ), near_day AS (
-  -- These days (is_asked), and the days from which their limits follow.
+  -- The days of this range (is_asked), and the days from which their limits follow.
   SELECT sd.*, sd.utc_day BETWEEN around.low_day AND around.high_day AS is_asked
   FROM series_day sd JOIN around USING (series_id)
   WHERE sd.utc_day BETWEEN around.low_day - limit_days() + 1 AND around.high_day + $look_ahead::INTEGER
     AND sd.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
-  -- What is usual on the days near each day.
+  -- These days, with what is usual on the days near each of them.
   SELECT *,
     coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near,
       quantile_disc(power_w, 0.5) OVER near) AS usual_w,
@@ -172,7 +172,7 @@ WITH around AS (
   FROM near_day
   WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
 ), wanted_limit AS (
-  -- The limits that the series learns, beside the stored ones.
+  -- The days whose limits can change, with the limits that the series learns, and the stored ones.
   SELECT usual_of_day.series_id, usual_of_day.utc_day,
     CASE WHEN sr.max_power_w IS NULL
       THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w)) END AS new_power_w,

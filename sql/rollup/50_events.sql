@@ -40,8 +40,8 @@ WITH suspect AS MATERIALIZED (
   LEFT JOIN interval_day idy ON idy.interval_index = interval_of(suspect.from_ms)
   WHERE NOT sr.net AND (sr.method = 'total_energy' OR suspect.to_ms < idy.end_ms)
 ), compared AS (
-  -- is_fall: by more than the jitter. is_beyond: a rise beyond the limit. is_start: away from zero.
-  -- is_return: back to the value before a fall.
+  -- These pairs, compared. is_fall: by more than the jitter. is_beyond: a rise beyond the limit. is_start:
+  -- away from zero. is_return: back to the value before a fall.
   SELECT *,
     to_value < from_value - jitter_wh AS is_fall,
     to_value - from_value > jitter_wh + possible_wh AS is_beyond,
@@ -85,7 +85,8 @@ WHERE is_beyond <> was_beyond;
 --   is_new   false: the break no longer exists
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH stored_break AS (
-  -- The same columns in the same order as break_now, because EXCEPT compares them by position.
+  -- The stored breaks in scope, with the same columns in the same order as break_now, because EXCEPT compares
+  -- them by position.
   SELECT sb.series_id, sb.from_ms, sb.from_value, sb.to_ms, sb.to_value
   FROM series_break sb JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
   WHERE sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -112,23 +113,23 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE 
 -- changed_range: series_id, from_ms, to_ms
 CREATE OR REPLACE TEMP TABLE changed_range AS
 WITH of_breaks AS (
-  -- Changed breaks. The range begins at the reading before the break, because the breaks before were decided
+  -- Changed breaks. The range begins at the first reading of the break, because earlier breaks were decided
   -- with the readings up to there.
   SELECT series_id, from_ms, to_ms FROM changed_break
 ), of_limits AS (
   -- Days with other limits.
   SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
 ), of_rules AS (
-  -- Everything, if rules have changed.
+  -- The whole scope, if rules have changed.
   SELECT series_id, compute_from_ms AS from_ms, compute_to_ms AS to_ms FROM scope WHERE $is_restated
 ), of_days AS (
-  -- The first break of a day also depends on the first reading of that day and on the last reading before
-  -- that day.
+  -- Days of registers that restart every day. Their first break also depends on the first reading of the day
+  -- and on the last reading before the day.
   SELECT series_id, compute_from_ms AS from_ms, compute_to_ms - 1 AS to_ms FROM scope
   WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
 ), of_standstills AS (
-  -- A rise after a standstill depends on how long the register stood still, so on readings up to
-  -- standstill_max_ms() before. It does not depend on the scope if the register moved at another break in
+  -- Rises after a standstill. They depend on how long the register stood still, so on readings up to
+  -- standstill_max_ms() before. A rise does not depend on the scope if the register moved at another break in
   -- between. A register that restarts every day stands still within a day.
   SELECT series_id, to_ms AS from_ms, to_ms
   FROM (
@@ -140,7 +141,8 @@ WITH of_breaks AS (
   )
   WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
 ), of_beginnings AS (
-  -- Readings that are left out at the beginning of a series are left out from its first reading on.
+  -- First readings of series. Readings that are left out at the beginning of a series are left out from its
+  -- first reading on.
   SELECT sc.series_id, sr.first_ms AS from_ms, sr.first_ms AS to_ms
   FROM scope sc JOIN series_rule sr USING (series_id)
   WHERE sc.is_new AND sc.compute_from_ms <= sr.first_ms
@@ -169,13 +171,13 @@ GROUP BY series_id;
 --   changed_ms       the last change
 CREATE OR REPLACE TEMP TABLE judging_range AS
 WITH nearby_break AS (
-  -- The breaks in which the beginning and the end are searched.
+  -- The breaks around the changes. The beginning and the end of each range are searched among them.
   SELECT series_id, to_ms AS break_ms, decided_ms FROM series_break
   WHERE series_id IN (SELECT series_id FROM changed_range)
     AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
 ), nearest_break AS (
-  -- before_ms, next_ms: the breaks next to the change. after_ms, decided: the last decided break before it,
-  -- and the first $ahead ones after it.
+  -- One row for each series. before_ms, next_ms: the breaks next to the change. after_ms, decided: the last
+  -- decided break before it, and the first $ahead ones after it.
   SELECT series_id, method, from_ms, to_ms,
     max(break_ms) FILTER (break_ms < from_ms) AS before_ms,
     min(break_ms) FILTER (break_ms > to_ms) AS next_ms,
@@ -186,7 +188,7 @@ WITH nearby_break AS (
   LEFT JOIN nearby_break USING (series_id)
   GROUP BY ALL
 ), bounded AS (
-  -- The beginning and the end of the range, by method.
+  -- These rows, with the beginning and the end of the range, which depend on the method.
   SELECT nearest_break.*,
     CASE method
       WHEN 'total_energy' THEN coalesce(after_ms, -1)
@@ -239,7 +241,7 @@ WHERE sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(
 --   first_ms, first_value       first reading; its value is null if judging does not begin with it
 --   last_ms                     last reading
 WITH first_reading AS (
-  -- Of the registers that are judged from their beginning.
+  -- The first reading of each register that is judged from its beginning.
   SELECT rd.series_id, rd.value
   FROM (
     SELECT sr.series_id, sr.first_ms FROM judging_range jr JOIN series_rule sr USING (series_id) WHERE jr.after_ms IS NULL AND is_register(jr.method)
@@ -283,8 +285,9 @@ WITH judged_break AS MATERIALIZED (
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
   WHERE is_register(method) AND is_judged AND to_value > from_value AND from_value > 0
 ), standstill AS (
-  -- Since when the register has shown the value before the rise; null if longer than a standstill can last.
-  -- moved_ms: the last reading with another value. is_since_first: all readings of the series are looked at.
+  -- One row for each rise: since when the register has shown the value before the rise; null if longer than a
+  -- standstill can last. moved_ms: the last reading with another value. is_since_first: all readings of the
+  -- series up to the rise are read.
   SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
     SELECT rise.series_id, rise.to_ms, rd.event_time_ms, rise.from_ms - standstill_max_ms() <= sr.first_ms AS is_since_first,
@@ -296,7 +299,8 @@ WITH judged_break AS MATERIALIZED (
   )
   GROUP BY series_id, to_ms
 ), morning AS (
-  -- The last reading of the day before and the first one of the day, of registers that restart every day.
+  -- One row for each day of a register that restarts every day: its first reading, and the last reading of
+  -- the day before.
   SELECT pair.series_id, idy.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value, pair.to_ms AS first_ms,
     pair.to_value AS first_value
   FROM (
@@ -305,7 +309,8 @@ WITH judged_break AS MATERIALIZED (
   JOIN interval_day idy ON idy.interval_index = interval_of(pair.to_ms)
   WHERE pair.from_ms < idy.start_ms
 ), learnt_limit AS (
-  -- Not day_limit, because breaks before the scope are judged too, and day_limit has the days in scope only.
+  -- The limits of the days with breaks. This is not day_limit, which has the days in scope only, because
+  -- breaks before the scope are judged too.
   SELECT * FROM series_day
   WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
 )
@@ -344,14 +349,17 @@ ORDER BY rc.series_id, rc.at_ms;
 --   is_new   false: the event no longer exists
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
-  -- The same columns in the same order as stored_event, because EXCEPT compares them by position.
+  -- The judged events, with the same columns in the same order as stored_event, because EXCEPT compares them
+  -- by position.
   SELECT unnest(from_json($events::JSON,
     '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT",
     "value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'),
     recursive := true)
 ), ended AS (
+  -- The series whose judging ended at a break after which nothing is different.
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
 ), stored_event AS MATERIALIZED (
+  -- The stored events of the time that was judged.
   SELECT ev.series_id, ev.kind, ev.from_ms, ev.to_ms, ev.value_before, ev.value_after, ev.energy_wh
   FROM energy_event ev JOIN judging_range jr USING (series_id) LEFT JOIN ended USING (series_id)
   WHERE ev.to_ms > jr.from_ms AND ev.to_ms <= coalesce(ended.to_ms, jr.to_ms)

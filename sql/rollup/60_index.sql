@@ -58,6 +58,7 @@ WHERE sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGIN
 --   index_segment   number of resets, rollovers, rebases and declared changes up to this reading
 CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH event AS (
+  -- The events that overlap the scope.
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
 )
 SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kept.value, stored.last_value) AS mark, here.kind, here.energy_wh,
@@ -141,7 +142,8 @@ GROUP BY pair.series_id, pair.to_ms;
 --   mark_before        the high-water mark at from_ms, in the segment before
 CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
-  -- high_mark: the highest mark of the segment so far; of net registers the reading itself.
+  -- The index readings, with the reading before. high_mark: the highest mark of the segment so far; of net
+  -- registers the reading itself.
   SELECT ir.*, sr.net, sr.within_day,
     CASE WHEN sr.net THEN ir.mark ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms) END AS high_mark,
     lag(ir.event_time_ms) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS time_before_ms
@@ -149,10 +151,11 @@ WITH marked AS (
   JOIN series_rule sr ON sr.series_id = ir.series_id
   WHERE ir.method = 'total_energy'
 ), paired AS (
-  -- With the mark at the reading before.
+  -- These readings, with the high_mark at the reading before.
   SELECT *, lag(high_mark) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
 ), lined AS (
-  -- is_new_day: the boundary is within_day, and the reading before is of an earlier day.
+  -- The readings to which a line goes. is_new_day: the boundary is within_day, and the reading before is of
+  -- an earlier day.
   SELECT paired.*, paired.within_day AND paired.event_time_ms >= idy.end_ms AS is_new_day
   FROM paired
   -- One join condition only, because with a second one DuckDB compares each reading with each interval.

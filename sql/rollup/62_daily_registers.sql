@@ -54,7 +54,7 @@ WITH restart AS (
   LEFT JOIN day_limit dl ON dl.series_id = ir.series_id AND dl.utc_day = utc_day(ir.event_time_ms)
   WHERE ir.method = 'daily_energy'
 ), paired AS (
-  -- With the reading before.
+  -- These readings, with the reading before.
   SELECT *,
     lag(event_time_ms) OVER in_order AS time_before_ms, lag(value) OVER in_order AS value_before,
     lag(day) OVER in_order AS day_of_before, lag(end_ms) OVER in_order AS end_of_before_ms,
@@ -63,14 +63,14 @@ WITH restart AS (
   LEFT JOIN restart USING (series_id, day)
   WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
 ), by_day AS (
-  -- With the values that the register has shown on the day.
+  -- These readings, with the values that the register has shown on the day up to them.
   SELECT *,
     first_value(value_before) OVER in_day AS evening_value, max(value) OVER in_day AS highest, min(value) OVER in_day AS lowest,
     max(value) OVER (PARTITION BY series_id, day, index_segment ORDER BY event_time_ms) AS mark
   FROM paired
   WINDOW in_day AS (PARTITION BY series_id, day ORDER BY event_time_ms)
 ), carried AS (
-  -- With whether all of these values are that of the evening before.
+  -- These readings, with whether all of these values are that of the evening before.
   SELECT * EXCLUDE (evening_value, highest, lowest),
     coalesce(evening_value > 0 AND highest = evening_value AND lowest = evening_value, false) AS shows_day_before
   FROM by_day
@@ -127,13 +127,14 @@ FROM daily_reading;
 -- Makes the lines of registers that restart every day, from their steps.
 INSERT INTO index_line (series_id, from_ms, from_wh, to_ms, to_wh, covered, flags, mark_before)
 WITH compared_step AS (
-  -- grown_from: what the register showed before it grew: the mark of the day, or the last value of the day
-  -- before.
+  -- The steps between two readings. grown_from: what the register showed before it grew, which is the mark of
+  -- the day, or the last value of the day before.
   SELECT *, CASE WHEN day = day_of_before THEN mark_before ELSE value_before END AS grown_from
   FROM daily_step
   WHERE step_kind <> 'first'
 ), daily_line AS (
-  -- A line for each step, and two more kinds of lines.
+  -- A line for each step, and two more kinds of lines: up to midnight, and before the first reading of a
+  -- series.
   SELECT series_id,
     CASE WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms) ELSE time_before_ms END AS from_ms,
     CASE step_kind WHEN 'grow' THEN least(grown_from, mark) WHEN 'new_day' THEN 0 WHEN 'event' THEN mark - energy_wh ELSE mark END AS from_wh,

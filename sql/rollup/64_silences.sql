@@ -81,13 +81,13 @@ FROM midnight_anchor;
 --   nwh_all, known_ms_all   the same of the whole silence
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
-  -- Pairs of registers that only grow, and lines of the others.
+  -- The silences of registers. Registers that only grow have their pairs as lines, the others their lines.
   SELECT series_id, from_ms, to_ms, to_value - from_value AS grown_wh FROM reading_pair
   WHERE to_ms - from_ms > silence_ms() AND to_value > from_value AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL BY NAME
   SELECT series_id, from_ms, to_ms, to_wh - from_wh AS grown_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
 ), silence_beside_power AS MATERIALIZED (
-  -- With the first power of the same source, in the order of the configuration.
+  -- These silences, with the first power of the same source, in the order of the configuration.
   SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh, arg_min(power.series_id, power.position) AS power_id
   FROM silence
   JOIN series_rule own ON own.series_id = silence.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
@@ -105,7 +105,8 @@ WITH silence AS (
     ON silence_beside_power.power_id = measured.series_id AND measured.interval_start_ms >= silence_beside_power.from_ms
       AND measured.interval_start_ms + interval_ms() <= silence_beside_power.to_ms
 ), summed_power AS (
-  -- The running sums of energy and of known time, and the sums over the whole silence.
+  -- Each interval of the silences, with the running sums of energy and of known time, and the sums over the
+  -- whole silence.
   SELECT silent_interval.series_id, silent_interval.from_ms, silent_interval.to_ms, silent_interval.grown_wh, silent_interval.interval_index,
     sum(coalesce(known.nwh, 0)) OVER so_far AS nwh, sum(coalesce(known.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(known.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(known.covered_ms, 0)) OVER whole AS known_ms_all

@@ -31,7 +31,8 @@ WITH sample AS (
     AND NOT EXISTS (SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms)
   WINDOW in_order AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
 ), sampled_line AS (
-  -- A line between two samples.
+  -- The lines of power that follow from the samples. First those of instantaneous power: from sample to
+  -- sample.
   SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
     at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
   FROM sample WHERE sampling = 'instantaneous'
@@ -60,7 +61,7 @@ WITH sample AS (
     value_before = 0 AND value = 0 AS covered
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
 ), directed AS (
-  -- Without a direction both count.
+  -- The lines in the declared direction. Without a declared direction both count.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
   UNION ALL BY NAME
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there,
@@ -76,7 +77,8 @@ WITH sample AS (
       CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w FROM sampled_line WHERE direction IS NOT NULL)
   )
 ), cut AS (
-  -- Only lines that have a beginning and a length. Most of them lie in one interval.
+  -- The lines that have a beginning and a length, cut at the bounds of intervals. Most lines lie in one
+  -- interval.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered, floor(from_ms / interval_ms())::BIGINT AS interval_index
   FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) >= ceil(to_ms / interval_ms()) - 1
   UNION ALL BY NAME

@@ -32,6 +32,7 @@ WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BI
 -- makes whole Wh of it.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
 WITH power_part AS (
+  -- The pieces of lines of power, and the intervals of readings that are left out.
   SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN to_ms - from_ms ELSE 0 END AS covered_ms,
     CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
   FROM power_line
@@ -95,7 +96,7 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 -- adds flags and time without coverage.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
-  -- booked: the index at from_ms in whole Wh
+  -- The lines of the index, in order. booked: the index at from_ms in whole Wh.
   SELECT *, (sum(grown) OVER in_order - grown)::BIGINT AS booked, lag(to_ms) OVER in_order AS previous_ms,
     lead(to_ms) OVER in_order IS NULL AS is_last
   FROM (SELECT *, round(to_wh)::BIGINT - round(from_wh)::BIGINT AS grown FROM index_line WHERE $lines)
@@ -107,8 +108,8 @@ WITH booked_line AS MATERIALIZED (
   SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS to_wh, booked, mark_before
   FROM booked_line WHERE $lines AND previous_ms < from_ms
 ), register_line AS NOT MATERIALIZED (
-  -- segment_offset_wh: the booked index minus the rounded index of this segment. interval_index: the interval
-  -- of to_ms.
+  -- All lines of registers. segment_offset_wh: the booked index minus the rounded index of this segment.
+  -- interval_index: the interval of to_ms.
   SELECT *, interval_of(to_ms) AS interval_index
   FROM (
     SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh, from_value AS mark_before
@@ -134,8 +135,8 @@ WITH booked_line AS MATERIALIZED (
   UNION ALL BY NAME
   SELECT series_id, to_ms AS at_ms, booked + grown AS wh, to_wh AS value FROM booked_line WHERE $lines AND is_last
 ), bound AS (
-  -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the
-  -- series. last_ms, last_value: the last reading before.
+  -- The index at each bound of an interval. index_wh: the index at at_ms, which is the start of the interval,
+  -- or the first or last reading of the series. last_ms, last_value: the last reading before.
   SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
     segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, NULL) AS index_wh, false AS in_silence,
     from_ms AS last_ms, mark_before AS last_value
@@ -175,7 +176,8 @@ WITH booked_line AS MATERIALIZED (
   )
   GROUP BY series_id, interval_index
 ), interval_part AS (
-  -- Joined. last_ms, last_value: the last reading, if it is in the interval.
+  -- The intervals with their energy and flags. last_ms, last_value: the last reading, if it is in the
+  -- interval.
   SELECT energy.series_id, energy.interval_index, energy.energy_wh,
     (energy.known_ms - coalesce(line_flag.uncovered_ms, 0))::INTEGER AS covered_ms,
     (coalesce(line_flag.flags, 0) | CASE WHEN energy.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END

@@ -71,9 +71,11 @@ FROM daily_energy;
 --   substituted    false; see substitute_methods
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted_day AS (
+  -- The touched days between the two bounds.
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
 ), summed_day AS (
-  -- Grouped by series_id, because grouping millions of intervals by device and source is slow.
+  -- The sums of each series and day. Grouped by series_id, because grouping millions of intervals by device
+  -- and source is slow.
   SELECT ie.series_id, idy.day,
     sum(ie.energy_wh)::BIGINT AS energy_wh,
     sum(ie.covered_ms)::BIGINT AS covered_ms,
@@ -89,7 +91,7 @@ WITH wanted_day AS (
   GROUP BY ie.series_id, idy.day
   HAVING sum(ie.covered_ms) > 0 OR sum(ie.energy_wh) <> 0
 ), by_series AS (
-  -- With the rules of the series, and the limits at the end of the day.
+  -- These days, with the rules of the series, and the limits at the end of the day.
   SELECT wanted_day.device, wanted_day.source, wanted_day.day, wanted_day.start_ms, wanted_day.end_ms, summed_day.series_id,
     summed_day.energy_wh, summed_day.covered_ms, summed_day.flags, summed_day.estimated, summed_day.peak_wh,
     sr.method, sr.stream_id, sr.position,
@@ -107,7 +109,7 @@ WITH wanted_day AS (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
   ) AS learnt ON learnt.series_id = summed_day.series_id AND learnt.utc_day = utc_day(wanted_day.end_ms - 1)
 ), best AS (
-  -- With the longest covered time and the highest energy of all methods of the day.
+  -- These days, with the longest covered time and the highest energy of all methods of the day.
   SELECT *, max(covered_ms) OVER of_day AS best_ms, max(energy_wh) OVER of_day AS best_wh FROM by_series
   WINDOW of_day AS (PARTITION BY device, source, day)
 )
@@ -136,33 +138,35 @@ FROM best;
 -- day_candidate only preference and substituted change. substituted is true if the day is read from another
 -- method.
 CREATE OR REPLACE TEMP TABLE day_candidate AS
-WITH first AS (
+WITH chosen_register AS (
   -- The chosen register of each day.
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
 ), witness AS (
-  -- The other methods of these days, compared with the chosen register: the two are apart; they are far apart
-  -- and the register was repaired; the register counts more than is possible; the other method is possible.
-  SELECT first.device, first.source, first.day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
-    are_apart(first.energy_wh, first.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
-      contradiction_min_wh() + first.tolerance_wh + ca.tolerance_wh) AS is_apart,
-    first.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(first.energy_wh, first.covered_ms, ca.energy_wh, ca.covered_ms, substitution_share(),
-        contradiction_min_wh() + first.tolerance_wh + ca.tolerance_wh) AS is_repaired,
-    first.energy_wh > possible_times() * ca.peak_wh * first.covered_ms / interval_ms() + contradiction_min_wh() + first.tolerance_wh + ca.tolerance_wh
-      AND first.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
-    ca.energy_wh <= first.limit_wh AS is_possible
-  FROM first
+  -- The other methods of these days, compared with the chosen register. is_apart: their energies are apart.
+  -- is_repaired: they are far apart, and the register had to be repaired. is_too_much: the register counts
+  -- more than is possible. is_possible: the energy of the other method is possible.
+  SELECT device, source, day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
+    are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
+      contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh) AS is_apart,
+    chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
+      AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms, substitution_share(),
+        contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh) AS is_repaired,
+    chosen_register.energy_wh > possible_times() * ca.peak_wh * chosen_register.covered_ms / interval_ms()
+        + contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh
+      AND chosen_register.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
+    ca.energy_wh <= chosen_register.limit_wh AS is_possible
+  FROM chosen_register
   JOIN day_candidate ca USING (device, source, day)
-  WHERE ca.preference > 1 AND ca.covered_ms >= witness_share() * first.covered_ms
+  WHERE ca.preference > 1 AND ca.covered_ms >= witness_share() * chosen_register.covered_ms
 ), power AS (
   -- One power for each day: the first in the workgroup's order.
   FROM witness WHERE NOT is_register(method)
   QUALIFY row_number() OVER (PARTITION BY device, source, day ORDER BY preference) = 1
-), heard AS (
+), apart_power AS (
   -- Power that is apart from the chosen register, with the other registers of the day. agreeing_id: the first
   -- of them that is apart from the chosen one and agrees with power. is_alone: none agrees with the chosen
   -- one.
-  SELECT power.device, power.source, power.day, power.series_id AS power_id, power.is_repaired, power.is_too_much, power.is_possible,
+  SELECT device, source, day, power.series_id AS power_id, power.is_repaired, power.is_too_much, power.is_possible,
     arg_min(register.series_id, register.preference) FILTER (register.is_apart
       AND NOT are_apart(register.energy_wh, register.covered_ms, power.energy_wh, power.covered_ms, contradiction_share(),
         contradiction_min_wh() + register.tolerance_wh + power.tolerance_wh)) AS agreeing_id,
@@ -170,9 +174,9 @@ WITH first AS (
   FROM power
   LEFT JOIN (FROM witness WHERE is_register(method)) AS register USING (device, source, day)
   WHERE power.is_apart
-  GROUP BY power.device, power.source, power.day, power.series_id, power.is_repaired, power.is_too_much, power.is_possible
+  GROUP BY device, source, day, power.series_id, power.is_repaired, power.is_too_much, power.is_possible
 ), substitute AS (
-  -- substitute_id: null if the chosen register stays.
+  -- The series from which each of these days is read. substitute_id: null if the chosen register stays.
   SELECT device, source, day,
     CASE
       -- 1.
@@ -182,7 +186,7 @@ WITH first AS (
       -- 3.
       WHEN is_possible AND is_too_much THEN power_id
     END AS substitute_id
-  FROM heard
+  FROM apart_power
 )
 SELECT ca.* EXCLUDE (preference, substituted),
   row_number() OVER (
@@ -202,18 +206,18 @@ LEFT JOIN substitute USING (device, source, day);
 --   energy_wh   of the other method
 CREATE OR REPLACE TEMP TABLE day_contradiction AS
 WITH compared AS (
-  -- Each other method against the chosen one. speaks: it covers about the same time.
+  -- Each other method, compared with the chosen one. covers_enough: it covers about the same time.
   SELECT device, source, day, other.stream_id, other.energy_wh,
     is_register(other.method) AS is_register, is_register(chosen.method) AS is_chosen_register,
-    other.covered_ms >= witness_share() * chosen.covered_ms AS speaks,
+    other.covered_ms >= witness_share() * chosen.covered_ms AS covers_enough,
     are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
       CASE WHEN chosen.estimated OR other.estimated THEN contradiction_share_estimated() ELSE contradiction_share() END,
       contradiction_min_wh() + chosen.tolerance_wh + other.tolerance_wh) AS contradicts
   FROM (SELECT * FROM day_candidate WHERE preference > 1 AND NOT net) AS other
   JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
 ), witnessed AS (
-  -- agreed: another witness agrees with the chosen method.
-  SELECT *, bool_or(NOT contradicts AND speaks AND is_register <> is_chosen_register) OVER (PARTITION BY device, source, day) AS agreed
+  -- These methods. agreed: another witness agrees with the chosen method.
+  SELECT *, bool_or(NOT contradicts AND covers_enough AND is_register <> is_chosen_register) OVER (PARTITION BY device, source, day) AS agreed
   FROM compared
 )
 SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradicts AND NOT agreed;

@@ -85,7 +85,7 @@ WITH slot AS (
   JOIN interval_day idy ON idy.day = dtc.day
   WHERE idy.interval_index * interval_ms() >= rdy.from_ms AND idy.interval_index * interval_ms() < rdy.to_ms
 ), measured AS (
-  -- Those of set energy, with what was measured.
+  -- The intervals of set energy, with what was measured.
   SELECT slot.*, coalesce(stored.energy_wh, 0) AS wh, coalesce(stored.covered_ms, 0) AS covered_ms
   FROM slot
   LEFT JOIN (
@@ -95,20 +95,21 @@ WITH slot AS (
   ) AS stored ON stored.series_id = slot.series_id AND stored.interval_start_ms = slot.start_ms
   WHERE slot.kind <> 'fill'
 ), weighed AS (
-  -- weight_wh: the measured energy, and an even share for time without measurements.
+  -- These intervals. weight_wh: the measured energy, and an even share for time without measurements.
   SELECT *,
     wh + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0) * (interval_ms() - covered_ms) AS weight_wh
   FROM measured
   WINDOW whole AS (PARTITION BY correction_id)
 ), running_sum AS (
-  -- The sums of the weights up to each interval, and what decides how the energy is spread.
+  -- These intervals, with the sums of the weights up to each, and what decides how the energy is spread.
   SELECT *,
     sum(weight_wh) OVER so_far AS sum_wh, row_number() OVER so_far AS slot_number,
     sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh, count(*) OVER whole AS slots
   FROM weighed
   WINDOW whole AS (PARTITION BY correction_id), so_far AS (PARTITION BY correction_id ORDER BY start_ms)
 ), indexed AS (
-  -- index_wh: the set energy up to the end of the interval. In the last interval it is all of it.
+  -- These intervals. index_wh: the set energy up to the end of the interval. In the last interval it is all
+  -- of it.
   SELECT *,
     round(CASE
       WHEN slot_number = slots THEN total_wh
@@ -203,11 +204,14 @@ CREATE OR REPLACE TEMP TABLE chosen_device AS SELECT device FROM correction WHER
 --   is_excluded   now; false: the reading is used again
 CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
+  -- The time of the correction, for each series of its source.
   SELECT se.series_id, co.from_ms, co.to_ms FROM correction co JOIN series se USING (device, source) WHERE co.correction_id = $correction_id::BIGINT
 ), kept AS (
+  -- The readings of this time that are used now.
   SELECT rd.* FROM reading rd JOIN corrected_time ON corrected_time.series_id = rd.series_id
   WHERE rd.event_time_ms >= corrected_time.from_ms AND rd.event_time_ms < corrected_time.to_ms
 ), excluded_now AS (
+  -- The readings of this time that are excluded now.
   SELECT xr.* FROM excluded_reading xr JOIN corrected_time ON corrected_time.series_id = xr.series_id
   WHERE xr.event_time_ms >= corrected_time.from_ms AND xr.event_time_ms < corrected_time.to_ms
 )
@@ -257,6 +261,7 @@ WHERE series.series_id = bounds.series_id AND (series.first_ms <> bounds.first_m
 --   batch_id   -1, because nothing has landed
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH moved_range AS (
+  -- The range of the moved readings of each series.
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms FROM moved_reading GROUP BY series_id
 )
 SELECT series_id, unnest([min(event_time_ms), max(event_time_ms)]) AS event_time_ms, -1::BIGINT AS batch_id

@@ -17,7 +17,7 @@ INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags,
 WITH changed_day AS (
   -- The changed days that are over.
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
-), arrived AS (
+), arrived_batch AS (
   -- The batches that brought new readings of a series and day. Grouped by numbers first, because grouping
   -- millions of readings by device and source is slow.
   SELECT incoming_batch.series_id, incoming_batch.batch_id, idy.day
@@ -29,28 +29,29 @@ WITH changed_day AS (
   ) AS incoming_batch
   LEFT JOIN interval_day idy USING (interval_index)
   GROUP BY ALL
-), brought AS MATERIALIZED (
-  -- How new readings came, by device, source and day.
-  SELECT DISTINCT se.device, se.source, arrived.day,
+), arrival AS MATERIALIZED (
+  -- How new readings came, for each device, source and day.
+  SELECT DISTINCT se.device, se.source, arrived_batch.day,
     CASE WHEN bt.origin LIKE 'import:%' THEN 'import'
       WHEN bt.origin LIKE 'backfill:%' OR bt.origin LIKE 'archive:%' THEN 'backfill'
       ELSE 'stream' END AS cause
-  FROM arrived
+  FROM arrived_batch
   JOIN series se USING (series_id)
   JOIN batch bt USING (batch_id)
   WHERE se.device IN (SELECT device FROM changed_day)
 ), possible_cause AS (
-  -- distance: 1 for new readings of the day itself, 2 for those of its source, 3 for those of its device.
-  SELECT changed_day.day, changed_day.device, changed_day.source, brought.cause, 1 AS distance
+  -- The causes that a changed day can have. distance: 1 for new readings of the day itself, 2 for those of
+  -- its source, 3 for those of its device.
+  SELECT changed_day.day, changed_day.device, changed_day.source, arrival.cause, 1 AS distance
   FROM changed_day
-  JOIN brought ON brought.device = changed_day.device AND brought.source = changed_day.source AND brought.day = changed_day.day
+  JOIN arrival ON arrival.device = changed_day.device AND arrival.source = changed_day.source AND arrival.day = changed_day.day
   UNION ALL BY NAME
   SELECT changed_day.day, changed_day.device, changed_day.source, of_device.cause,
     CASE WHEN of_device.source = changed_day.source THEN 2 ELSE 3 END AS distance
   FROM changed_day
-  JOIN (SELECT DISTINCT device, source, cause FROM brought) AS of_device ON of_device.device = changed_day.device
+  JOIN (SELECT DISTINCT device, source, cause FROM arrival) AS of_device ON of_device.device = changed_day.device
 ), nearest_cause AS (
-  -- The causes with the least distance.
+  -- One row for each changed day: its causes with the least distance.
   SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
   FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM possible_cause)
   WHERE distance = least

@@ -34,6 +34,7 @@ WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN span.s
 -- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH known AS (
+  -- The current budgets. key: meter, scenario and kind of period.
   SELECT
     rowid AS row_id,
     concat_ws(chr(10), meter_code, scenario, CASE
@@ -79,12 +80,13 @@ FROM current_row JOIN incoming inc USING (key, start_at, end_at);
 -- the other.
 INSERT INTO overlap
 WITH kept AS (
-  -- The rows on either side that have no counterpart with the same place.
+  -- The current rows that have no counterpart with the same place.
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), placed AS (
+  -- The rows of the upload that have none.
   SELECT inc.rowid AS new_id, inc.key, inc.start_at, inc.end_at FROM incoming inc ANTI JOIN overlap ON inc.rowid = overlap.new_id
 ), pair AS (
-  -- The row of the upload begins in the current one, or the current one begins in it.
+  -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
   SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS c_start, kept.end_at AS c_end, placed.start_at AS n_start, placed.end_at AS n_end
   FROM placed ASOF JOIN kept ON placed.key = kept.key AND placed.start_at >= kept.start_at
   WHERE kept.end_at > placed.start_at

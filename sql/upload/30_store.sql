@@ -49,6 +49,7 @@ UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM re
 -- the energy of that interval is unknown (null).
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
+  -- The register values in order, each with the one before it.
   SELECT
     meter_code,
     at_ms,

@@ -104,6 +104,19 @@ test('a union compares columns by name', () => {
   expect(byPlace).toEqual([]);
 });
 
+test('a step of a WITH clause begins with a comment', () => {
+  const bare = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      [
+        ...text.matchAll(
+          /(?:\bWITH|\),) ([a-z_]+)(?: \([a-z_, ]+\))? AS (?:(?:NOT )?MATERIALIZED )?\(\n(?! *-- )/g,
+        ),
+      ].map(([, step]) => `${folder}/${name}: ${step}`),
+    ),
+  );
+  expect(bare).toEqual([]);
+});
+
 test('lengths of time, limits and shares have a name: a parameter, a macro or a column', () => {
   /** They give names to numbers, or list the integers that devices send. */
   const naming = ['balance/find_rule', 'rollup/create_macros', 'rollup/extract_readings'];
