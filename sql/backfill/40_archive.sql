@@ -29,7 +29,9 @@ ORDER BY start_ms;
 -- name: store_archived
 -- Copies messages of the lake to archived_message as batch $batch_id, with ids instead of names. Parameters
 -- as in count_archive. Names are looked up once for each list of fields.
-INSERT INTO archived_message
+INSERT INTO archived_message (
+  batch_id, stream_offset, table_id, kind, device, source_id, event_time_ms, store_time_ms, message_id, field_ids, numbers, other
+)
 WITH chosen AS (
   -- The messages that are copied.
   SELECT * FROM read_parquet($files, hive_partitioning = false)

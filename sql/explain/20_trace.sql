@@ -14,7 +14,8 @@ FROM series_rule WHERE device = $device::UUID AND source = $source;
 
 -- name: touch_day
 -- Adds the day of a device and source to touched_day, for rollup/find_candidates.
-INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
+INSERT INTO touched_day (device, source, day, start_ms, end_ms)
+VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
 
 -- name: read_candidates
 -- Returns the candidates of the traced day of a source ($source): see rollup/find_candidates.

@@ -172,7 +172,12 @@ CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE,
 
 -- name: add_stream_setting
 -- Adds one configured stream to stream_setting.
-INSERT INTO stream_setting VALUES (
+INSERT INTO stream_setting (
+  stream_id, position, after_batch, table_name, field, field_pointer, unit_pointer, as_source,
+  method, dimension, factor, multiplier,
+  max_power_w, jitter_wh, modulus_wh, net, within_day, sampling, label_end, interval_ms, max_gap_ms, direction
+)
+VALUES (
   $stream_id, $position, $after_batch::BIGINT, $table_name, $field, $field_pointer, $unit_pointer, $as_source,
   $method, $dimension, $factor, $multiplier,
   $max_power_w, $jitter_wh, $modulus_wh, $net, $within_day, $sampling, $label_end, $interval_ms, $max_gap_ms, $direction
@@ -180,12 +185,14 @@ INSERT INTO stream_setting VALUES (
 
 -- name: add_stream_register_change
 -- Adds one declared change of a register, with values in Wh.
-INSERT INTO stream_register_change VALUES ($stream_id, $device::UUID, $source, $at_ms::BIGINT, $final_value, $initial_value);
+INSERT INTO stream_register_change (stream_id, device, source, at_ms, final_value, initial_value)
+VALUES ($stream_id, $device::UUID, $source, $at_ms::BIGINT, $final_value, $initial_value);
 
 -- name: add_units
 -- Adds the units that a reading can name in a field of its own. $units and $factors: lists of the same
 -- length.
-INSERT INTO unit_factor SELECT $dimension, unnest($units::VARCHAR[]), unnest($factors::DOUBLE[]);
+INSERT INTO unit_factor (dimension, unit, factor)
+SELECT $dimension, unnest($units::VARCHAR[]), unnest($factors::DOUBLE[]);
 
 -- name: list_stored_streams
 -- Returns all energy streams that were ever configured.
@@ -201,12 +208,13 @@ UPDATE energy_stream SET settings = $settings WHERE stream_id = $stream_id;
 
 -- name: mark_stream_restated
 -- Adds a stream whose rules have changed. All its series are computed again.
-INSERT INTO restated_stream VALUES ($stream_id);
+INSERT INTO restated_stream (stream_id) VALUES ($stream_id);
 
 -- name: mark_lifetime_streams_restated
 -- Adds every stream of lifetime registers, because the shape of their silences can follow from another
 -- stream.
-INSERT INTO restated_stream SELECT stream_id FROM stream_setting WHERE method = 'total_energy' EXCEPT SELECT stream_id FROM restated_stream;
+INSERT INTO restated_stream (stream_id)
+SELECT stream_id FROM stream_setting WHERE method = 'total_energy' EXCEPT SELECT stream_id FROM restated_stream;
 
 -- name: delete_stream_intervals
 -- Deletes the energy of a stream that is no longer configured. Its readings are kept.
@@ -222,4 +230,4 @@ DELETE FROM declared_source;
 
 -- name: store_declared_sources
 -- Stores the declared sources. $devices and $sources: lists of the same length.
-INSERT INTO declared_source SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]);
+INSERT INTO declared_source (device, source) SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]);

@@ -216,7 +216,7 @@ FROM series se WHERE se.series_id = series_rule.series_id AND se.series_id IN (S
 -- name: note_changed_limits
 -- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another
 -- energy.
-INSERT INTO noted_limit_change SELECT series_id, from_ms, to_ms FROM changed_limit;
+INSERT INTO noted_limit_change (series_id, from_ms, to_ms) SELECT series_id, from_ms, to_ms FROM changed_limit;
 
 -- name: count_limits_beyond_scope
 -- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the

@@ -35,7 +35,7 @@ CREATE OR REPLACE TEMP TABLE incoming (
 
 -- name: take_meter_rows
 -- Adds rows of intervals or registers. $rows: JSON array.
-INSERT INTO incoming
+INSERT INTO incoming (line, key, meter_code, start_at, end_at, energy_wh, direction, detail, revision, is_same)
 SELECT line, meter, meter, start, "end", energyWh, direction, quality, 1, false
 FROM (SELECT unnest(from_json($rows,
   '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
@@ -44,7 +44,7 @@ FROM (SELECT unnest(from_json($rows,
 
 -- name: take_budget_rows
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
-INSERT INTO incoming
+INSERT INTO incoming (line, key, meter_code, start_at, end_at, energy_wh, direction, detail, revision, is_same)
 SELECT line, concat_ws(chr(10), meter, scenario, granularity), meter, start - DATE '1970-01-01', "end" - DATE '1970-01-01' + 1,
   energyWh, NULL, scenario, 1, false
 FROM (SELECT unnest(from_json($rows,

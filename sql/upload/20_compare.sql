@@ -78,7 +78,7 @@ FROM current_row JOIN incoming inc USING (key, start_at, end_at);
 -- name: find_overlaps
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
 -- the other.
-INSERT INTO overlap
+INSERT INTO overlap (row_id, new_id, revision, length, shared, is_same)
 WITH kept AS (
   -- The current rows that have no counterpart with the same place.
   FROM current_row ANTI JOIN overlap USING (row_id)
@@ -87,15 +87,18 @@ WITH kept AS (
   SELECT inc.rowid AS new_id, inc.key, inc.start_at, inc.end_at FROM incoming inc ANTI JOIN overlap ON inc.rowid = overlap.new_id
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
-  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS c_start, kept.end_at AS c_end, placed.start_at AS n_start, placed.end_at AS n_end
+  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS current_start, kept.end_at AS current_end,
+    placed.start_at AS new_start, placed.end_at AS new_end
   FROM placed ASOF JOIN kept ON placed.key = kept.key AND placed.start_at >= kept.start_at
   WHERE kept.end_at > placed.start_at
-  UNION
-  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at, kept.end_at, placed.start_at, placed.end_at
+  UNION BY NAME
+  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS current_start, kept.end_at AS current_end,
+    placed.start_at AS new_start, placed.end_at AS new_end
   FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_at >= placed.start_at
   WHERE placed.end_at > kept.start_at
 )
-SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest(c_start, n_start), false FROM pair;
+SELECT row_id, new_id, revision, current_end - current_start, least(current_end, new_end) - greatest(current_start, new_start), false
+FROM pair;
 
 -- name: find_conflicts
 -- Returns the current rows that the upload covers only in part, so the rest would be lost. At most $rows_max.

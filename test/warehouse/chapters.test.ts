@@ -104,6 +104,15 @@ test('a union compares columns by name', () => {
   expect(byPlace).toEqual([]);
 });
 
+test('an insert names its columns', () => {
+  const byPlace = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      /^INSERT INTO [a-z_]+(?! BY NAME| \()\b/m.test(text) ? [`${folder}/${name}`] : [],
+    ),
+  );
+  expect(byPlace).toEqual([]);
+});
+
 test('a step of a WITH clause begins with a comment', () => {
   const bare = folders.flatMap((folder) =>
     [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
