@@ -67,8 +67,8 @@ WITH reach AS (
 SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms,
   rf.device IS NOT NULL AND (
     coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false)
-    -- A register that shows the same for hours has no rows for them: they lie between two readings all the
-    -- same.
+    -- A register that shows the same value for hours has no rows for them. These intervals are known too,
+    -- because they lie between two readings.
     OR coalesce(rf.is_register AND (wanted_slot.at_ms > day_reach.first_ms OR wa.own_day > reach.first_day)
       AND (wanted_slot.at_ms < day_reach.last_ms OR wa.own_day < reach.last_day), false)
   ) AS is_known,

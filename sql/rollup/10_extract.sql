@@ -81,8 +81,8 @@ WITH raw AS (
   LEFT JOIN name AS field_name ON field_name.name = stream.field
   WHERE new_message.batch_id > $after::BIGINT AND new_message.batch_id <= $upto::BIGINT AND new_message.kind = 0
 ), typed AS (
-  -- These values as numbers. A text counts as a number if all of it is one. number is null if the value is no
-  -- number.
+  -- These values as numbers. A text counts as a number if all of it is one; number is null for all other
+  -- values.
   SELECT *,
     CASE
       WHEN plain IS NOT NULL THEN plain

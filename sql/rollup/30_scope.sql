@@ -173,9 +173,9 @@ GROUP BY series_id;
 --   learns                       there are new readings to learn from
 --   has_later                    lifetime registers have later intervals that stay
 --   beside_daily, beside_power   lifetime registers have a daily register or power of the same source
---   may_rejudge                  breaks can have to be judged again although none has changed: breaks in
---                                scope; the next break after it, if it is a rise, because its standstill can
---                                begin in scope; breaks at the beginning of a series
+--   may_rejudge                  some breaks may have to be judged again although none has changed. These are
+--                                breaks in scope or at the beginning of a series, and a rise that is the next
+--                                break after the scope, because its standstill can begin in scope
 --   intervals                    how many
 SELECT count(*) AS series, min(least(sc.first_ms, sc.compute_from_ms)) AS low_ms, max(greatest(sc.last_ms, sc.compute_to_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT sc.method, ','), '') AS methods,

@@ -9,10 +9,10 @@
 -- name: find_daily_readings
 -- Compares each reading of the registers that restart every day with the reading before it and with the day.
 -- $low_ms, $high_ms: bounds of the readings in scope.
--- The condition restarts_late, of a reading before the first restart of its day: this restart is at most a
--- day after the reading before. So the register has not restarted yet, and continues the day before. This
--- does not hold if the value fell by more than the jitter, or fell to less than the jitter, or is more than
--- 1 / reset_share_max() times the value of the evening, because then the register restarted at midnight too.
+-- restarts_late is true if the register has not restarted yet on the day of the reading, and still continues
+-- the day before. Then the first restart of this day is at most a day after the reading before. It is false
+-- if the register restarted at midnight too: the value fell by more than the jitter, or fell to less than the
+-- jitter, or is more than 1 / reset_share_max() times the value of the evening.
 -- daily_reading:
 --   series_id, event_time_ms, value
 --   kind                              the event at this reading; null: none

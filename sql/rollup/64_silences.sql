@@ -81,7 +81,7 @@ FROM midnight_anchor;
 --   nwh_all, known_ms_all   the same of the whole silence
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
-  -- The silences of registers. Registers that only grow have their pairs as lines, the others their lines.
+  -- The silences of registers: pairs of readings if the register only grows, else lines of the index.
   SELECT series_id, from_ms, to_ms, to_value - from_value AS grown_wh FROM reading_pair
   WHERE to_ms - from_ms > silence_ms() AND to_value > from_value AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL BY NAME
