@@ -19,8 +19,8 @@ const UNREAD_CLIENTS = 20;
 /**
  * Delivers 100,000 stored messages of ten fields to one client, with and without acknowledgements. A bare
  * `ws` connection that sends as many bytes in as many frames is the comparison. A bare `socket.io` shows how
- * much of the difference is the library. They take turns, so that a busy machine slows them all. Then sends new batches to 100 subscribers, and counts reads of the log. Then
- * lets clients read nothing.
+ * much of the difference is the library. They take turns, so that a busy machine slows them all. Then sends
+ * new batches to 100 subscribers, and counts reads of the log. Then lets clients read nothing.
  */
 export async function benchSocket(print: (line: string) => void): Promise<Ratio[]> {
   const worker = new Worker(new URL('./socket-worker.ts', import.meta.url));
