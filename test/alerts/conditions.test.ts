@@ -195,7 +195,56 @@ describe('a condition', () => {
     expect(receiver.titles()).toEqual(['home: Device silent']);
   });
 
-  test('that reports news does not tell what is there at the beginning', async () => {
+  test.each(['gap', 'dayFlagged', 'coverage', 'dayRestated', 'exportOutdated'] as const)(
+    'of news does not tell what is there when it is first judged: %s',
+    async (name) => {
+      const receiver = await startReceiver();
+      const { facts, round, watch } = openWatch({
+        channels: [{ id: 'ops', webhook: { url: receiver.url } }],
+      });
+      // Nothing is known yet.
+      await round();
+      Object.assign(facts, cases[name].holds);
+      await round();
+      expect(receiver.received).toEqual([]);
+      expect((await watch.state()).alarms).toMatchObject([{ condition: name, isKnown: true }]);
+    },
+  );
+
+  test('of a day is over without a message once the day is out of sight', async () => {
+    const receiver = await startReceiver();
+    const { facts, round, watch, clock } = openWatch({
+      channels: [{ id: 'ops', webhook: { url: receiver.url } }],
+    });
+    Object.assign(facts, cases.coverage.not, cases.dayFlagged.not);
+    await round();
+    Object.assign(facts, cases.coverage.holds, cases.dayFlagged.holds);
+    await round();
+    await clock.advance(day.seenUntilMs - TEST_START_MS - 1);
+    facts.thinDays = [];
+    await round();
+    await clock.advance(1);
+    facts.flaggedDays = [];
+    await round();
+    expect(receiver.titles()).toEqual([
+      'home: Day with a doubt',
+      'home: Day with missing readings',
+      'home: over: Day with missing readings',
+    ]);
+    expect((await watch.state()).alarms).toEqual([]);
+  });
+
+  test('of an idle device stays one alert from day to day', async () => {
+    const receiver = await startReceiver();
+    const { facts, round } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+    facts.idleDays = [{ ...day, siblings: 2 }];
+    await round();
+    facts.idleDays = [{ ...day, day: '2026-11-19', siblings: 2 }];
+    await round();
+    expect(receiver.titles()).toEqual(['home: Device without energy']);
+  });
+
+  test('that reports news tells only what comes later', async () => {
     const receiver = await startReceiver();
     const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
     facts.gaps = [{ gapId: 1, reason: 'expired', fromMs: null, toMs: null }];

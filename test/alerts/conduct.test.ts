@@ -2,7 +2,9 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openAlertBook } from '../../src/alerts/alert-book.ts';
+import { emptyAlertState } from '../../src/alerts/alert-state.ts';
 import { changeByHand } from '../../src/alerts/change-by-hand.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
@@ -120,6 +122,37 @@ test('a message without an answer is tried again, and then its recovery is told'
   await clock.advance(MINUTE_MS);
   await round();
   expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'raised', 'recovered']);
+});
+
+test('an alert that was over for a while before its recovery could go out is not told as over', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent('d1');
+  await round();
+  // The channel waits before it sends another message again.
+  receiver.answers.push(503);
+  facts.lastHour = { messages: 0, quarantined: 1 };
+  await round();
+  facts.silences = [];
+  await round();
+  facts.silences = silent('d1');
+  await clock.advance(MINUTE_MS);
+  await round();
+  expect(receiver.titles()).toEqual([
+    'home: Device silent',
+    'home: Messages not used',
+    'home: Messages not used',
+  ]);
+});
+
+test('a sentence of an alert has 300 characters at most, and shows control characters', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  const stage = { stage: 'rollup', failingMs: HOUR_MS, isAtWork: false, hasSucceeded: false };
+  facts.stages = [{ ...stage, why: `a\u001b[31m${'b'.repeat(1_000)}` }];
+  await round();
+  expect((await watch.state()).alarms[0]!.text).toHaveLength(300);
+  expect(receiver.received[0]!.json.body).toMatch(/^rollup: a\\u001b\[31mb+$/);
 });
 
 test('a message that fails for a day is composed again from what is true then', async () => {
@@ -281,6 +314,38 @@ test('an entry of a replaced owner is refused even if its number is free again',
   expect((await next.read()).judged).toEqual([]);
 });
 
+test('a book takes its own entry whose answer was lost as its own, and a foreign one as the loss of the book', async () => {
+  const real = createFolderStore(join(tempDir(), 'alerts'));
+  let losing = 0;
+  const lossy = new Proxy(real, {
+    get: (target, name: keyof typeof real) =>
+      name === 'createKey' && losing > 0
+        ? async (key: string, bytes: Uint8Array) => {
+            losing -= 1;
+            await real.createKey(key, bytes);
+            throw new TransientError('Lost', 'the answer was lost');
+          }
+        : target[name],
+  });
+  const book = openAlertBook(lossy);
+  const state = await book.claim();
+  losing = 3;
+  expect((await book.save({ ...state, judged: ['gap'] })).kind).toBe('unreachable');
+  expect((await book.save({ ...state, judged: ['gap', 'disk'] })).kind).toBe('saved');
+  expect((await book.read()).judged).toEqual(['gap', 'disk']);
+  await openAlertBook(real).claim();
+  expect((await book.save(state)).kind).toBe('lost');
+});
+
+test('a stored state that nobody can read is begun anew', async () => {
+  const store = createFolderStore(join(tempDir(), 'alerts'));
+  await store.createKey('alerts/000000007.json', Buffer.from('{"format":2}'));
+  const book = openAlertBook(store);
+  expect(await book.claim()).toEqual(emptyAlertState);
+  expect((await book.save({ ...emptyAlertState, judged: ['gap'] })).kind).toBe('saved');
+  expect((await openAlertBook(store).read()).judged).toEqual(['gap']);
+});
+
 test('alarms are bounded', async () => {
   const receiver = await startReceiver();
   const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
@@ -298,10 +363,7 @@ test.runIf(isFull)('a store that does not answer stops no message, and learns of
     get: (target, name: keyof typeof real) =>
       name === 'createKey' && isDown
         ? async () => {
-            throw new (await import('../../src/lib/errors.ts')).TransientError(
-              'Down',
-              'the bucket does not answer',
-            );
+            throw new TransientError('Down', 'the bucket does not answer');
           }
         : target[name],
   });
@@ -338,4 +400,16 @@ test('changed settings hold from the next round on, and repeat nothing', async (
   expect(receiver.titles()).toEqual(['home: Device silent', 'home: over: Device silent']);
   expect(other.titles()).toEqual(['home: Device silent']);
   expect((await watch.state()).channels).not.toHaveProperty('owner');
+});
+
+test('a condition that is switched off sends no recovery, and its alerts are gone', async () => {
+  const receiver = await startReceiver();
+  const ops = { id: 'ops', webhook: { url: receiver.url } };
+  const { facts, round, configure, watch } = openWatch({ channels: [ops] });
+  facts.silences = silent('d1');
+  await round();
+  configure({ channels: [ops], conditions: { deviceSilent: 'off' } });
+  await round();
+  expect((await watch.state()).alarms).toEqual([]);
+  expect(receiver.titles()).toEqual(['home: Device silent']);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSoak, sampled } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   daysOf,
@@ -22,23 +22,11 @@ import { energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 const only = process.env.WATTLINE_TEST_CASE;
 const chosen = goldenCases().filter(({ id }) => only === undefined || id === only);
 if (chosen.length === 0) throw new Error(`WATTLINE_TEST_CASE: no golden case is named ${only}`);
-const FEW = 5;
 /**
  * Cases of one zone share a warehouse, each with devices of its own: to open one for each would take most of
  * the time.
  */
-const all = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
-/**
- * Zones with few cases take turns; the property of oracle.test.ts and the bounds of days in lib/time.test.ts
- * have them, too.
- */
-const zones = [
-  ...all.filter(([, { length }]) => length > FEW),
-  ...sampled(
-    all.filter(([, { length }]) => length <= FEW),
-    only === undefined ? 2 : 1,
-  ),
-];
+const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
 /**
  * In how many pieces the cases come: a few, because rollup-properties.test.ts has every order for a thousand
  * streams.
