@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conditionNames } from '../../src/alerts/alert-conditions.ts';
+import { alertConditions, conditionNames } from '../../src/alerts/alert-conditions.ts';
 import type { ConditionName } from '../../src/config/alert-settings.ts';
 import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
@@ -125,6 +125,31 @@ describe('a condition', () => {
     await round();
     const isQuiet = name === 'dayRestated';
     expect(own().map(({ json }) => json.kind)).toEqual(isQuiet ? ['raised'] : ['raised', 'recovered']);
+  });
+
+  test('of an undelivered file holds from its limit on, and the clock may be set', () => {
+    const undelivered = (agoMs: number) =>
+      alertConditions.exportUndelivered.find(
+        {
+          ...{ nowMs: TEST_START_MS, retentionMs: DAY_MS, nameOf: (device) => device },
+          exports: [
+            { id: 'erp', outdatedFiles: 0, undelivered: { period: '2026-10', dueMs: TEST_START_MS - agoMs } },
+          ],
+        },
+        { limit: HOUR_MS, for: 0 },
+      );
+    expect([HOUR_MS - 1, HOUR_MS, -HOUR_MS].map((agoMs) => undelivered(agoMs)?.length)).toEqual([0, 1, 1]);
+  });
+
+  test('of a budget does not hold for a budget of 0', () => {
+    const found = alertConditions.budget.find(
+      {
+        ...{ nowMs: TEST_START_MS, retentionMs: DAY_MS, nameOf: (device) => device },
+        budgets: [{ site: 'roof', month: '2026-11', actualWh: -1, budgetWh: 0 }],
+      },
+      { limit: 0.1, for: 0 },
+    );
+    expect(found).toEqual([]);
   });
 
   test('of inputs holds while a connection ends again and again, and is over once it stays', async () => {

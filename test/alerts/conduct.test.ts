@@ -5,7 +5,7 @@ import { openAlertBook } from '../../src/alerts/alert-book.ts';
 import { emptyAlertState } from '../../src/alerts/alert-state.ts';
 import { changeByHand } from '../../src/alerts/change-by-hand.ts';
 import { TransientError } from '../../src/lib/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -74,6 +74,13 @@ test('ntfy gets the text with a title, a priority and tags', async () => {
     priority: 'high',
     tags: 'warning',
     authorization: 'Bearer tk_1',
+  });
+  facts.gaps = [];
+  await round();
+  expect(receiver.received[1]!.headers).toMatchObject({
+    title: 'home: over: Gap in the stream',
+    priority: 'default',
+    tags: 'white_check_mark',
   });
 });
 
@@ -170,6 +177,58 @@ test('a message that fails for a day is composed again from what is true then', 
   const [first, second, third] = receiver.received.map(({ headers }) => headers['idempotency-key']);
   expect(second).toBe(first);
   expect(third).not.toBe(first);
+});
+
+test('a clock that is set back holds up neither a message that failed nor a digest', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  const exported = (...ids: string[]) => ids.map((id) => ({ id, outdatedFiles: 1 }));
+  facts.exports = [];
+  await round();
+  facts.exports = exported('erp');
+  await round();
+  receiver.answers.push(503);
+  facts.silences = silent('d1');
+  await round();
+  facts.silences = silent('d1', 'd2');
+  facts.exports = exported('erp', 'crm');
+  clock.set(TEST_START_MS - 2 * DAY_MS);
+  await clock.advance(MINUTE_MS);
+  await round();
+  expect(receiver.received.map(({ json }) => `${json.title}`)).toEqual([
+    'home: Delivered files outdated',
+    'home: Device silent',
+    'home: Device silent (2)',
+    'home: Delivered files outdated',
+  ]);
+});
+
+test('a message that fails is tried again after 30 s, and then after longer times', async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(503, 503, 503);
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent('d1');
+  const attemptsAfter = async (ms: number) => {
+    await clock.advance(ms);
+    await round();
+    return receiver.received.length;
+  };
+  expect(await attemptsAfter(0)).toBe(1);
+  expect(await attemptsAfter(30 * SECOND_MS - 1)).toBe(1);
+  expect(await attemptsAfter(1)).toBe(2);
+  expect(await attemptsAfter(30 * SECOND_MS)).toBe(2);
+  expect(await attemptsAfter(30 * SECOND_MS)).toBe(3);
+});
+
+test('two conditions of the same subject are two messages', async () => {
+  const receiver = await startReceiver();
+  const { facts, round } = openWatch({
+    channels: [{ id: 'ops', webhook: { url: receiver.url } }],
+    conditions: { behind: { for: '0s' } },
+  });
+  facts.lagMs = 12 * HOUR_MS;
+  await round();
+  expect(receiver.titles()).toEqual(['home: Data loss ahead', 'home: Behind the stream']);
 });
 
 test.runIf(isFull)(

@@ -8,13 +8,15 @@ import { deviceId } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
-test('the facts of a warehouse are those of its days, gaps and devices', async () => {
+const roles = [
+  { source: '*st', role: 'production' as const },
+  { source: 'import', role: 'grid_import' as const },
+  { device: deviceId(7), role: 'battery_discharge' as const },
+];
+
+/** An empty warehouse, and its facts. */
+async function openFacts() {
   const clock = createTestClock();
-  const roles = [
-    { source: '*st', role: 'production' as const },
-    { source: 'import', role: 'grid_import' as const },
-    { device: deviceId(7), role: 'battery_discharge' as const },
-  ];
   const { shard } = await openTestShard(tempDir(), { clock });
   onTestFinished(() => shard.close());
   const read = (known?: string) =>
@@ -26,6 +28,11 @@ test('the facts of a warehouse are those of its days, gaps and devices', async (
         known,
       }),
     );
+  return { clock, shard, read };
+}
+
+test('the facts of a warehouse are those of its days, gaps and devices', async () => {
+  const { clock, shard, read } = await openFacts();
   const empty = await read();
   expect(empty).toMatchObject({ devices: [], gaps: [], lastHour: { messages: 0 }, hasBudgets: false });
   expect(empty.days).toEqual({ idleDays: [], thinDays: [], flaggedDays: [], restatedDays: [] });
@@ -88,4 +95,79 @@ test('the facts of a warehouse are those of its days, gaps and devices', async (
   expect((await read(facts.daysToken)).days).toBeUndefined();
   await clock.advance(DAY_MS);
   expect((await read(facts.daysToken)).days?.idleDays).toEqual([]);
+});
+
+test('days are looked at for eight days after they end or become final, and changes for two days', async () => {
+  const { shard, read } = await openFacts();
+  const flags = flagBits.rebase | flagBits.partial | flagBits.estimated | flagBits.jitter | flagBits.gap;
+  // Today is 2026-11-20. A day is final two days after its end.
+  await storeDays(shard, [
+    { day: '2026-11-12', device: 1, energyWh: 5, flags },
+    { day: '2026-11-11', device: 1, energyWh: 5, flags },
+    { day: '2026-11-10', device: 1, energyWh: 5 },
+    { day: '2026-11-09', device: 1, energyWh: 5 },
+  ]);
+  const HISTORY =
+    'INSERT INTO daily_energy_history (day, device, source, energy_wh, version, computed_at_ms, batch_id, status)';
+  await shard.transaction(async (connection) => {
+    // A day that is not final can still get its readings.
+    await connection.run("UPDATE daily_energy SET coverage = 0.5 WHERE day <= DATE '2026-11-11'");
+    await connection.run("UPDATE daily_energy SET status = 'final' WHERE day <= DATE '2026-11-10'");
+    for (const [day, beforeWh, afterWh, agoMs] of [
+      ['2026-11-05', 1, 2, 2 * DAY_MS],
+      ['2026-11-06', 1, 2, 2 * DAY_MS + 1],
+      // Only its method has changed.
+      ['2026-11-07', 3, 3, HOUR_MS],
+    ] as const)
+      await connection.run(`${HISTORY} VALUES
+        (DATE '${day}', UUID '${deviceId(1)}', 'inverter', ${beforeWh}, 1, 0, 1, 'final'),
+        (DATE '${day}', UUID '${deviceId(1)}', 'inverter', ${afterWh}, 2, ${TEST_START_MS - agoMs}, 1, 'restated')`);
+  });
+  const { thinDays, flaggedDays, restatedDays } = (await read()).days!;
+  const at = (text: string) => Date.parse(`${text}Z`);
+  expect(thinDays).toMatchObject([{ day: '2026-11-10', seenUntilMs: at('2026-11-20T00:00') }]);
+  expect(flaggedDays).toMatchObject([
+    { day: '2026-11-12', flag: 'rebase', seenUntilMs: at('2026-11-20T00:00') },
+  ]);
+  expect(restatedDays).toMatchObject([{ day: '2026-11-05', seenUntilMs: TEST_START_MS }]);
+});
+
+test('a device with readings for less than half of the day is not idle', async () => {
+  const { shard, read } = await openFacts();
+  await storeDays(shard, [
+    { day: '2026-11-19', device: 1, source: 'shed', energyWh: 0 },
+    { day: '2026-11-19', device: 2, source: 'shed', energyWh: 5 },
+    { day: '2026-11-19', device: 1, source: 'barn', energyWh: 0 },
+    { day: '2026-11-19', device: 2, source: 'barn', energyWh: 5 },
+  ]);
+  await shard.transaction(async (connection) => {
+    await connection.run("UPDATE daily_energy SET coverage = if(source = 'shed', 0.5, 0.49)");
+  });
+  expect((await read()).days!.idleDays).toMatchObject([{ source: 'shed' }]);
+});
+
+test('messages of the last hour and the last sign of a device are those of the stream, without imports', async () => {
+  const { clock, shard, read } = await openFacts();
+  await landMessages(shard, { count: 3, devices: 1, storeTimeMs: TEST_START_MS - 10 * MINUTE_MS });
+  await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
+  await landMessages(shard, { count: 2, devices: 1, storeTimeMs: TEST_START_MS, origin: 'import:a' });
+  const { lastHour, devices } = await read();
+  expect(lastHour).toEqual({ messages: 3, quarantined: 0 });
+  expect(devices).toEqual([{ device: deviceId(0), lastSeenMs: TEST_START_MS - 10 * MINUTE_MS }]);
+  await clock.advance(HOUR_MS);
+  expect((await read()).lastHour).toEqual({ messages: 0, quarantined: 0 });
+});
+
+test('a workgroup has budgets as long as one was not replaced', async () => {
+  const { shard, read } = await openFacts();
+  const store = (replacedBy: number | null) =>
+    shard.transaction(async (connection) => {
+      await connection.run(
+        `INSERT INTO budget VALUES ('M', DATE '2026-11-01', DATE '2026-11-30', 5, 'P50', 1, 0, ${replacedBy}, 1)`,
+      );
+    });
+  await store(2);
+  expect((await read()).hasBudgets).toBe(false);
+  await store(null);
+  expect((await read()).hasBudgets).toBe(true);
 });

@@ -45,12 +45,14 @@ export interface TestMessages {
   storeTimeMs: UtcMs;
   table?: string;
   devices?: number;
+  /** Default: the stream. */
+  origin?: string;
   data?: (index: number) => Record<string, unknown>;
 }
 
 /** Lands messages as the pipeline does, in one batch, one millisecond apart. */
 export async function landMessages(shard: Shard, options: TestMessages): Promise<void> {
-  const { count, storeTimeMs, table = 'solar', devices = 3 } = options;
+  const { count, storeTimeMs, table = 'solar', devices = 3, origin = 'stream' } = options;
   const data = options.data ?? ((index) => ({ power_w: 1000 + index, state: 'run' }));
   const messages = Array.from({ length: count }, (_, index) => ({
     offset: offsetOf(storeTimeMs + index),
@@ -62,9 +64,9 @@ export async function landMessages(shard: Shard, options: TestMessages): Promise
     store_time: storeTimeMs + index,
     data: data(index),
   }));
-  const at = await shard.checkpoint('stream');
+  const at = await shard.checkpoint(origin);
   const landed = await shard.land({
-    origin: 'stream',
+    origin,
     columns: messagesToColumns(messages, shard.names),
     fromOffset: at?.nextOffset,
     nextOffset: offsetOf(storeTimeMs + count),
