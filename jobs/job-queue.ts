@@ -17,7 +17,7 @@ import { type Job, type JobSchedule, jobSchema } from './stages.ts';
  */
 export interface JobQueue {
   schedules(): Promise<StoredSchedule[]>;
-  /** Adds or replaces a schedule. */
+  /** Adds or replaces a schedule. The job that waited for its next instant is replaced, too. */
   schedule(row: JobSchedule): Promise<void>;
   unschedule(key: string): Promise<void>;
   /** Starts to take jobs. Of an error the queue stores only the code. */

@@ -35,11 +35,9 @@ export async function reconcileSchedules(
     present.delete(key);
     if (!found) changes.added.push(key);
     else if (found.pattern !== row.pattern || found.timeZone !== row.timeZone) changes.changed.push(key);
-    else if (!isOnTime(found, row, nowMs)) {
-      changes.repaired.push(key);
-      // A next job at a wrong time would run in addition to the new one, so it is removed first.
-      if (found.nextAtMs !== undefined && found.nextAtMs > nowMs) await queue.unschedule(key);
-    } else continue;
+    else if (!isOnTime(found, row, nowMs)) changes.repaired.push(key);
+    else continue;
+    // This also moves the next job. Without its schedule the job could not get an id that a finished one has.
     await queue.schedule(row);
   }
   for (const key of present.keys()) {

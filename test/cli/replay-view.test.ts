@@ -29,3 +29,22 @@ test('it is redrawn on a terminal, and elsewhere it has a line every ten seconds
   ]);
   expect(shown(true)).toHaveLength(27);
 });
+
+test('the time and the rate are those of the phase of the case', () => {
+  let nowMs = 0;
+  const lines: string[] = [];
+  const terminal = { isInteractive: true, err: (text: string) => lines.push(text) } as unknown as Terminal;
+  const view = createReplayView(terminal, () => nowMs);
+  const shownAt = (ms: number, progress: Parameters<typeof view.show>[0]) => {
+    nowMs = ms;
+    view.show(progress);
+    return lines.at(-1);
+  };
+  shownAt(0, { name: 'mine', phase: 'sending', messages: 0 });
+  expect(shownAt(2_000, { name: 'mine', phase: 'sending', messages: 20 })).toContain('10/s');
+  shownAt(9_000, { name: 'mine', phase: 'computing' });
+  expect(shownAt(12_000, { name: 'mine', phase: 'computing' })).toContain('publishing, 3 s');
+  shownAt(20_000, { name: 'other', phase: 'computing' });
+  expect(shownAt(21_000, { name: 'other', phase: 'computing' })).toContain('publishing, 1 s');
+  view.close();
+});

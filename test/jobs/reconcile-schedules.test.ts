@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JobQueue } from '../../jobs/job-queue.ts';
 import { jobSchedules } from '../../jobs/job-schedules.ts';
 import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
@@ -179,7 +179,27 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
     await reconcileSchedules(queue, [], Date.now());
   });
 
+  // The embedded queue is a process with a clock of its own.
   if (kind === 'redis') {
+    test('a schedule is set again even if a finished job had its next instant, because the clock was set back', async () => {
+      onTestFinished(() => void vi.useRealTimers());
+      vi.useFakeTimers({ toFake: ['Date'] });
+      const atMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
+      const wanted = [row('back', '* * * * *')];
+      const setTo = async (nowMs: number) => {
+        vi.setSystemTime(nowMs);
+        return reconcileSchedules(queue, wanted, nowMs);
+      };
+      const repaired = { ...unchanged, repaired: ['export:back:x'] };
+      await setTo(atMs - 1);
+      vi.setSystemTime(atMs);
+      await until('the job of the minute is finished', () => jobsOf('back').length === 1);
+      expect(await setTo(atMs + 3 * MINUTE_MS + 1)).toEqual(repaired);
+      expect(await setTo(atMs - 1)).toEqual(repaired);
+      expect(await queue.schedules()).toMatchObject([{ key: 'export:back:x', nextAtMs: atMs }]);
+      await queue.unschedule('export:back:x');
+    });
+
     test.runIf(isSoak)('a chain of jobs that broke is repaired', async () => {
       const wanted = [row('broken', everySecond)];
       await reconcileSchedules(queue, wanted, Date.now());
