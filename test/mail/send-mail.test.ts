@@ -33,6 +33,8 @@ test('a mail goes encrypted over STARTTLS, with text, HTML and an attachment', a
   expect(got?.source).toContain(html);
   expect(got?.source).toContain(attachment.content.toString('base64'));
   expect(got?.source).toContain('filename=day.csv');
+  // Programs that answer mails leave it alone.
+  expect(got?.source).toContain('Auto-Submitted: auto-generated\r\n');
 });
 
 test('a mail goes over TLS from the first byte', async () => {
@@ -153,14 +155,19 @@ test('a server that is not there, and one that says nothing, end in an error or 
   });
 });
 
-test('a mail that is too large is not sent', async () => {
-  const { port, received } = await startMailServer();
-  const attachment = { name: 'a.csv', contentType: 'text/csv', content: Buffer.alloc(10 * 1024 ** 2) };
-  expect(await failure({ port, tls: 'none' }, { ...mail, attachment })).toMatchObject({
-    code: 'MailTooLarge',
-  });
-  expect(received).toEqual([]);
-});
+test.each(['text', 'html', 'attachment'] as const)(
+  'a mail that is too large by its %s is not sent',
+  async (part) => {
+    const { port, received } = await startMailServer();
+    const content = Buffer.alloc(10 * 1024 ** 2, 'a');
+    const attachment = { name: 'a.csv', contentType: 'text/csv', content };
+    const large = part === 'attachment' ? { attachment } : { [part]: content.toString() };
+    expect(await failure({ port, tls: 'none' }, { ...mail, html: '<p>a</p>', ...large })).toMatchObject({
+      code: 'MailTooLarge',
+    });
+    expect(received).toEqual([]);
+  },
+);
 
 test('the settings refuse plain text to other machines, and a password without a user', () => {
   const problems = (given: Record<string, unknown>) =>
