@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
+import { openAuditSpool } from '../../src/audit/spool.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
 import {
@@ -111,6 +112,11 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   };
   return {
     audit,
+    /** The entries for the audit log. */
+    noted() {
+      const spool = openAuditSpool(dataDir, WORKGROUP);
+      return spool.waiting().map((name) => spool.read(name)!);
+    },
     shard,
     issue,
     post: (body: unknown, more: { query?: string; token?: string } = {}) =>
@@ -125,7 +131,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
 }
 
 test('a correction is stored with what it changes, listed, and undone once', async () => {
-  const { post, get, csv, audit } = await openRoutes();
+  const { post, get, csv, audit, noted } = await openRoutes();
   const changes = [{ day: '2026-06-02', device: DEVICE, source: 'default', beforeWh: 2_400, afterWh: 5_000 }];
   const checked = await post(day, { query: '?dryRun=true' });
   expect(checked).toMatchObject({
@@ -161,6 +167,10 @@ test('a correction is stored with what it changes, listed, and undone once', asy
     status: 400,
     body: { parameter: 'correction', message: 'correction: 1 is undone already, by 2' },
   });
+  expect(noted()).toMatchObject([
+    { action: 'correction.created', target: '1', data: { id: 1, days: 1, reason: 'the bill' } },
+    { action: 'correction.undone', target: '1', data: { id: 2, days: 1, reason: 'no' } },
+  ]);
   expect((await get('?inForce=true')).body).toEqual({ corrections: [] });
   expect((await get('?limit=1')).body).toMatchObject({ corrections: [{ id: 2, kind: 'undo', undoes: 1 }] });
   expect((await get('?before=2')).body).toMatchObject({ corrections: [{ id: 1, undoneBy: 2 }] });

@@ -36,7 +36,7 @@ test('the series with most energy come first, and the others are one', async () 
     { day: '2026-11-18', device: 2, source: 'pv', energyWh: -20 },
     { day: '2026-11-18', device: 3, source: 'pv', energyWh: 3 },
     { day: '2026-11-18', device: 4, source: 'a"b', energyWh: 2 },
-    { day: '2026-12-01', device: 1, source: 'pv', energyWh: 40 },
+    { day: '2026-12-01', device: 2, source: 'pv', energyWh: -40 },
     { day: '2026-12-01', device: 4, source: 'a"b', energyWh: 1 },
   ]);
   await at.publish();
@@ -44,13 +44,13 @@ test('the series with most energy come first, and the others are one', async () 
     (await at.get(path(`startDate=2026-11-18&endDate=2026-12-01&${query}`))).text();
   const [one, two, three, four] = [1, 2, 3, 4].map(deviceId);
   const found = await textOf('top=2');
-  expect(found).toContain(`"2026-11-18":{"${one}":10,"${two}":-20,"others":5},"2026-11-19":{}`);
-  expect(found).toContain(`"2026-12-01":{"${one}":40,"others":1}}`);
+  expect(found).toContain(`"2026-11-18":{"${two}":-20,"${one}":10,"others":5},"2026-11-19":{}`);
+  expect(found).toContain(`"2026-12-01":{"${two}":-40,"others":1}}`);
   expect(await textOf('top=3&resolution=month&groupBy=source')).toBe(
-    `{"2026-11":{"${one}.pv":10,"${two}.pv":-20,"${three}.pv":3,"others":2},"2026-12":{"${one}.pv":40,"others":1}}`,
+    `{"2026-11":{"${two}.pv":-20,"${one}.pv":10,"${three}.pv":3,"others":2},"2026-12":{"${two}.pv":-40,"others":1}}`,
   );
   const all = JSON.parse(await textOf('groupBy=source')) as Record<string, Record<string, number>>;
-  expect(all['2026-12-01']).toEqual({ [`${one}.pv`]: 40, [`${four}.a"b`]: 1 });
+  expect(all['2026-12-01']).toEqual({ [`${two}.pv`]: -40, [`${four}.a"b`]: 1 });
   expect(JSON.parse(await textOf('groupBy=source&top=100'))).toEqual(all);
   for (const wrong of ['top=0', 'top=101', 'top=x', 'top=2&format=csv']) {
     const { status, body } = await at.get(path(wrong)).then(async (answer) => ({

@@ -19,6 +19,8 @@ test('quality has the same days as the details, and null without a day', { timeo
     { day: '2026-11-17', device: 1, energyWh: 0 },
     { day: '2026-11-18', device: 1, energyWh: 6, flags: 1 },
     { day: '2026-11-18', device: 2, energyWh: 7 },
+    // The most frequent kind of day comes first.
+    ...[3, 4, 5].map((device) => ({ day: '2026-11-16', device, energyWh: 5 })),
   ]);
   await at.shard.transaction((connection) =>
     connection.run("UPDATE daily_energy SET coverage = 0.9985 WHERE day = '2026-11-16'"),
@@ -41,7 +43,8 @@ test('quality has the same days as the details, and null without a day', { timeo
         expect(kinds[place]).toEqual({ coverage: Math.floor(coverage * 100) / 100, status, methods, flags });
       }
     }
-  expect(devices[deviceId(2)]).toEqual([null, null, 0, null]);
+  expect(devices[deviceId(2)]).toEqual([null, null, 1, null]);
+  expect(devices[deviceId(3)]).toEqual([0, null, null, null]);
   expect(Object.keys((await read<Quality>(`quality?${range}&devices=roof`)).devices)).toEqual([deviceId(2)]);
   expect(await read(`quality?startDate=2020-01-01&endDate=2020-01-02`)).toEqual({
     startDate: '2020-01-01',
