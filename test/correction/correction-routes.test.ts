@@ -172,6 +172,7 @@ test('a correction is stored with what it changes, listed, and undone once', asy
     { action: 'correction.undone', target: '1', data: { id: 2, days: 1, reason: 'no' } },
   ]);
   expect((await get('?inForce=true')).body).toEqual({ corrections: [] });
+  expect((await get('?inForce=false')).body).toMatchObject({ corrections: [{ id: 2 }, { id: 1 }] });
   expect((await get('?limit=1')).body).toMatchObject({ corrections: [{ id: 2, kind: 'undo', undoes: 1 }] });
   expect((await get('?before=2')).body).toMatchObject({ corrections: [{ id: 1, undoneBy: 2 }] });
   const [titles, undo, set, ...others] = await csv();
@@ -259,6 +260,23 @@ test('a correction of time that is already corrected is refused, and the error n
   const exclude = { ...between('02T10:00:00', '02T11:00:00'), kind: 'exclude', energyWh: undefined };
   expect(await post(exclude)).toMatchObject({ status: 200 });
   expect(await post(exclude)).toMatchObject({ status: 400, body: { parameter: 'from' } });
+  expect(await post({ ...exclude, field: 'power' })).toMatchObject({
+    status: 400,
+    body: { parameter: 'field' },
+  });
+  expect(await post({ ...exclude, field: 'energy' })).toMatchObject({ status: 200 });
+});
+
+test('energy can be set beside time that is corrected, and where readings are excluded', async () => {
+  const { post } = await openRoutes();
+  const exclude = { ...between('01T22:00:00', '02T22:00:00'), kind: 'exclude', energyWh: undefined };
+  expect(await post(exclude)).toMatchObject({ status: 200 });
+  for (const [from, to] of [
+    ['02T10:00:00', '02T11:00:00'],
+    ['02T11:00:00', '02T12:00:00'],
+    ['02T09:00:00', '02T10:00:00'],
+  ] as const)
+    expect(await post(between(from, to))).toMatchObject({ status: 200 });
 });
 
 test('only a token with the permission can correct, and one with device groups only its devices', async () => {
@@ -272,6 +290,14 @@ test('only a token with the permission can correct, and one with device groups o
   expect(await post({ ...day, device: OTHER }, { token: mine })).toMatchObject({
     status: 400,
     body: { parameter: 'device' },
+  });
+  const byOther = {
+    ...{ ...between('02T10:00:00', '02T11:00:00'), energyWh: undefined, kind: 'fill', replace: true },
+    like: { device: OTHER, source: 'default' },
+  };
+  expect(await post(byOther, { token: mine })).toMatchObject({
+    status: 400,
+    body: { message: 'like: no reading of this device has been taken in' },
   });
   await post({ ...day, device: OTHER });
   expect(await post(day, { token: mine })).toMatchObject({ status: 200 });

@@ -46,11 +46,33 @@ test('an estimate needs three comparable days, and says how many there are', asy
   );
 });
 
+test('comparable days are the ten nearest ones with the same hours, without corrected ones', async () => {
+  const weekdays = '03 04 05 06 07 10 11 13 14 17 18 19 20 21 24'.split(' ');
+  const shard = await openHours([
+    ...weekdays.map((day) => ['default', `${day}T08:00`, 1_000] as const),
+    // On the 11th the second hour is missing.
+    ...weekdays.flatMap((day) => (day === '11' ? [] : [['default', `${day}T09:00`, 1_000] as const])),
+    ['default', '12T00:00', 500],
+  ]);
+  await correct(shard, {
+    ...{ kind: 'set', energyWh: 5, from: '2024-06-13T08:00:00Z', to: '2024-06-13T09:00:00Z' },
+  });
+  const { correction } = await correct(shard, fill('12T08:00', '12T10:00'));
+  const nearest = ['04', '05', '06', '07', '10', '14', '17', '18', '19', '20'];
+  expect(correction.basis).toEqual({
+    from: 'comparable_days',
+    days: { '2024-06-12': nearest.map((day) => `2024-06-${day}`) },
+  });
+});
+
 test('an estimate by another source needs three whole days of both, and a measurement there', async () => {
   const shard = await openHours([
     ...['03', '04', '07'].flatMap((day) => wholeDay('east', day, 100)),
     ...['03', '04', '07'].flatMap((day) => wholeDay('west', day, 50)),
     ...['03', '04'].flatMap((day) => wholeDay('south', day, 50)),
+    // On the 5th only one of them was measured completely.
+    ...wholeDay('east', '05', 100).slice(12),
+    ...wholeDay('west', '05', 50),
     ['east', '06T23:00', 4],
   ]);
   const west = { source: 'west' };

@@ -82,12 +82,33 @@ describe('uploaded readings', () => {
 
   test('with fractions of a Wh are rounded on the running sum of the month', async () => {
     const at = meters();
-    await at.put(intervals(...readings('GRID-1', '2026-05-30T00:00Z', 24, [0.4, 0.4, 0.4, 0.4, 0.4])));
-    // May: 0.4 -> 0, 0.8 -> 1; June: 0.4 -> 0, 0.8 -> 1, 1.2 -> 1.
+    await at.put(intervals(...readings('GRID-1', '2026-05-30T00:00Z', 24, [0.3, 0.3, 0.3, 0.3, 0.3])));
+    // May: 0.3 -> 0, 0.6 -> 1; June: 0.3 -> 0, 0.6 -> 1, 0.9 -> 1.
     expect(seriesOf(await at.ask(`meter-data?${range('2026-05-30', '2026-06-03')}`), 'GRID-1')).toEqual([
       0, 1, 0, 1, 0,
     ]);
     expect(seriesOf(await at.ask(`meter-data?${range('2026-06-02', '2026-06-02')}`), 'GRID-1')).toEqual([1]);
+  });
+
+  test('have no day that the zone left out', async () => {
+    const at = meters();
+    await at.put(intervals(...readings('GRID-1', '2011-12-29T22:00Z', 24, [24])));
+    const question = range('2011-12-28', '2011-12-31', 'timezone=Pacific/Apia');
+    expect(await at.ask(`meter-data?${question}`)).toEqual({
+      '2011-12-28': {},
+      '2011-12-29': { 'GRID-1': 12 },
+      '2011-12-30': {},
+      '2011-12-31': { 'GRID-1': 12 },
+    });
+  });
+
+  test('have the highest revision of their day', async () => {
+    const at = meters();
+    await at.put(intervals(...readings('GRID-1', '2026-09-11T00:00Z', 12, [1, 2])));
+    await at.put(intervals(...readings('GRID-1', '2026-09-11T00:00Z', 12, [3])));
+    expect(await at.ask(`meter-data/details?${range('2026-09-11', '2026-09-11')}`)).toMatchObject({
+      '2026-09-11': { 'GRID-1': { energyWh: 5, revision: 2 } },
+    });
   });
 
   test('that were replaced no longer count', async () => {
