@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openAlertBook } from '../../src/alerts/alert-book.ts';
 import { emptyAlertState } from '../../src/alerts/alert-state.ts';
 import { changeByHand } from '../../src/alerts/change-by-hand.ts';
-import { TransientError } from '../../src/lib/errors.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
@@ -373,27 +373,49 @@ test('an entry of a replaced owner is refused even if its number is free again',
   expect((await next.read()).judged).toEqual([]);
 });
 
-test('a book takes its own entry whose answer was lost as its own, and a foreign one as the loss of the book', async () => {
+/** A store that creates an entry of its alerts, and then gives a wrong answer, while `isWrong`. */
+function openWrongStore() {
   const real = createFolderStore(join(tempDir(), 'alerts'));
-  let losing = 0;
-  const lossy = new Proxy(real, {
-    get: (target, name: keyof typeof real) =>
-      name === 'createKey' && losing > 0
-        ? async (key: string, bytes: Uint8Array) => {
-            losing -= 1;
-            await real.createKey(key, bytes);
-            throw new TransientError('Lost', 'the answer was lost');
-          }
-        : target[name],
-  });
-  const book = openAlertBook(lossy);
+  const wrong = {
+    isWrong: false,
+    store: new Proxy(real, {
+      get: (target, name: keyof typeof real) =>
+        name === 'createKey' && wrong.isWrong
+          ? async (key: string, bytes: Uint8Array) => {
+              await real.createKey(key, bytes);
+              throw new TerminalError('Wrong', 'the answer is wrong');
+            }
+          : target[name],
+    }),
+  };
+  return wrong;
+}
+
+test('a book takes its own entry without an answer as its own, and a foreign one as the loss of the book', async () => {
+  const wrong = openWrongStore();
+  const book = openAlertBook(wrong.store);
   const state = await book.claim();
-  losing = 3;
+  wrong.isWrong = true;
   expect((await book.save({ ...state, judged: ['gap'] })).kind).toBe('unreachable');
+  wrong.isWrong = false;
   expect((await book.save({ ...state, judged: ['gap', 'disk'] })).kind).toBe('saved');
   expect((await book.read()).judged).toEqual(['gap', 'disk']);
-  await openAlertBook(real).claim();
+  await openAlertBook(wrong.store).claim();
   expect((await book.save(state)).kind).toBe('lost');
+});
+
+test('a change by hand that cannot be stored is an error, and is stored with the next change', async () => {
+  const wrong = openWrongStore();
+  const { watch, round, clock } = openWatch({ channels: [] }, { store: wrong.store });
+  await round();
+  const snooze = (condition: string) =>
+    watch.change(changeByHand({ do: 'snooze', condition, forMs: HOUR_MS, by: 'ada' }, clock.now()));
+  wrong.isWrong = true;
+  await expect(snooze('gap')).rejects.toThrow('this cannot be stored now; try again in a moment');
+  wrong.isWrong = false;
+  await snooze('disk');
+  const stored = await openAlertBook(wrong.store).read();
+  expect(stored.snoozes.map(({ condition }) => condition)).toEqual(['gap', 'disk']);
 });
 
 test('a stored state that nobody can read is begun anew', async () => {

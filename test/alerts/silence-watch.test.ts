@@ -15,3 +15,12 @@ test('the silence of a device grows with the time that passes, even if the clock
   await clock.advance(HOUR_MS);
   expect(silentMs(TEST_START_MS + HOUR_MS)).toBe(HOUR_MS);
 });
+
+test('the silence of a device whose last data are later than the clock begins with the first look', async () => {
+  const clock = createTestClock();
+  const watch = createSilenceWatch(clock);
+  const look = () => watch.look([{ device: 'd1', lastSeenMs: TEST_START_MS + DAY_MS }])[0]!.silentMs;
+  expect(look()).toBe(0);
+  await clock.advance(HOUR_MS);
+  expect(look()).toBe(HOUR_MS);
+});
