@@ -316,13 +316,13 @@ WITH judged_break AS MATERIALIZED (
 )
 SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
   judged_break.decided_ms, judged_break.is_start,
-  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
-    ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w) END AS max_power_w,
-  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w) AS max_power_after_reset_w,
-  jitter(sr.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
-  is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_limit.learnt_step_ms),
-    coalesce(sr.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
-  standstill.standstill_since_ms,
+  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_power_w)
+    ELSE coalesce(sr.max_power_w, learnt_power_w) END AS max_power_w,
+  power_limit_after_reset(sr.max_power_w, learnt_power_w, usual_power_w) AS max_power_after_reset_w,
+  jitter(sr.jitter_wh, learnt_resolution) AS jitter_wh,
+  is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_step_ms),
+    coalesce(sr.max_power_w, learnt_power_w)) AS is_beyond,
+  standstill_since_ms,
   CASE WHEN judged_break.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
   morning.before_ms, morning.before_value, morning.first_ms, morning.first_value
 FROM judged_break

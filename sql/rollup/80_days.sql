@@ -92,15 +92,15 @@ WITH wanted_day AS (
   HAVING sum(ie.covered_ms) > 0 OR sum(ie.energy_wh) <> 0
 ), by_series AS (
   -- These days, with the rules of the series, and the limits at the end of the day.
-  SELECT wanted_day.device, wanted_day.source, wanted_day.day, wanted_day.start_ms, wanted_day.end_ms, summed_day.series_id,
-    summed_day.energy_wh, summed_day.covered_ms, summed_day.flags, summed_day.estimated, summed_day.peak_wh,
-    sr.method, sr.stream_id, sr.position,
-    sr.net, NOT sr.net AND summed_day.energy_wh = 0 AND is_register(sr.method) AS stands_still,
+  SELECT wanted_day.device, wanted_day.source, wanted_day.day, wanted_day.start_ms, wanted_day.end_ms,
+    summed_day.series_id, energy_wh, covered_ms, flags, estimated, peak_wh,
+    sr.method, sr.stream_id, sr.position, sr.net,
+    NOT sr.net AND energy_wh = 0 AND is_register(sr.method) AS stands_still,
     -- If no resolution is known, the step is the power of ten that divides the value. Power has no value.
-    CASE WHEN sr.jitter_wh IS NULL AND learnt.learnt_resolution IS NULL AND summed_day.last_value > 0
-      THEN decimal_resolution(summed_day.last_value)
-      ELSE jitter(sr.jitter_wh, learnt.learnt_resolution) END AS tolerance_wh,
-    wh_of(power_limit(sr.max_power_w, learnt.learnt_power_w), wanted_day.end_ms - wanted_day.start_ms) AS limit_wh
+    CASE WHEN sr.jitter_wh IS NULL AND learnt_resolution IS NULL AND last_value > 0
+      THEN decimal_resolution(last_value)
+      ELSE jitter(sr.jitter_wh, learnt_resolution) END AS tolerance_wh,
+    wh_of(power_limit(sr.max_power_w, learnt_power_w), wanted_day.end_ms - wanted_day.start_ms) AS limit_wh
   FROM summed_day
   JOIN series_rule sr USING (series_id)
   JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source AND wanted_day.day = summed_day.day
