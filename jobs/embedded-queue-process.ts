@@ -44,10 +44,10 @@ async function open() {
 /** Gives a job to the worker. */
 function handle(job: Job): Promise<JobOutcome> {
   const jobId = ++lastJobId;
-  const asked = Promise.withResolvers<JobOutcome>();
-  jobs.set(jobId, asked);
+  const outcome = Promise.withResolvers<JobOutcome>();
+  jobs.set(jobId, outcome);
   tell({ kind: 'job', jobId, job });
-  return asked.promise.finally(() => jobs.delete(jobId));
+  return outcome.promise.finally(() => jobs.delete(jobId));
 }
 
 async function answer(

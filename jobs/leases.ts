@@ -200,8 +200,8 @@ export function createRedisLeases(
       const keys = [leaseKey(prefix, workgroupId), awakeKey, successorKey(workgroupId)];
       const channels = [releasedChannel(prefix), workerChannel(prefix, '')];
       const handedOver = JSON.stringify({ kind: 'handed-over', workgroupId } satisfies HandoverMessage);
-      const told = [workerId, state, workgroupId, ...channels, handedOver, leaseMs];
-      await redis.eval(RELEASE_SHARD, keys.length, ...keys, ...told);
+      const values = [workerId, state, workgroupId, ...channels, handedOver, leaseMs];
+      await redis.eval(RELEASE_SHARD, keys.length, ...keys, ...values);
     },
     async ownerOf(workgroupId) {
       return (await redis.get(leaseKey(prefix, workgroupId))) ?? undefined;

@@ -47,10 +47,14 @@ function ofStage(
   nowMs: UtcMs,
 ): Omit<Trouble, 'workgroupId' | 'stage'> | undefined {
   const { openedAtMs, everyMs, runningSinceMs, lastTickAtMs, lastSuccessAtMs, lastError } = health;
-  const told = (state: Trouble['state'], sinceMs: UtcMs, message: string) => ({ state, sinceMs, message });
+  const troubleOf = (state: Trouble['state'], sinceMs: UtcMs, message: string) => ({
+    state,
+    sinceMs,
+    message,
+  });
   if (health.state === 'stuck' && runningSinceMs !== null) {
     const since = formatInstant(runningSinceMs);
-    return told(
+    return troubleOf(
       'stuck',
       runningSinceMs,
       `it has been running since ${since} and did not end after it was aborted; restart this process`,
@@ -58,14 +62,14 @@ function ofStage(
   }
   const succeededAtMs = lastSuccessAtMs ?? openedAtMs;
   if (health.lateAfterMs !== undefined && nowMs - succeededAtMs >= health.lateAfterMs)
-    return told(
+    return troubleOf(
       'late',
       succeededAtMs,
       `it last succeeded at ${formatInstant(succeededAtMs)}, which is half of stream.retention ago. Soon only this machine has the messages since then. Make the bucket reachable${lastError ? `; its last error: ${lastError.message}` : ''}`,
     );
   const { failingSinceMs, failures } = health;
   if (failingSinceMs !== null && failures > 1 && nowMs - failingSinceMs >= FAILED_MS)
-    return told(
+    return troubleOf(
       'failing',
       failingSinceMs,
       `it has failed ${failures} times since ${formatInstant(failingSinceMs)}: ${lastError?.message}`,
@@ -74,7 +78,7 @@ function ofStage(
     const sinceMs = lastTickAtMs ?? openedAtMs;
     const ticks =
       lastTickAtMs === null ? 'it was never called' : `it was last called at ${formatInstant(lastTickAtMs)}`;
-    return told(
+    return troubleOf(
       'unscheduled',
       sinceMs,
       `${ticks}, and it is due every ${seconds(everyMs)}: this process is overloaded or stopped; restart it if this lasts`,
@@ -87,7 +91,7 @@ function ofStage(
         ? 'it has never succeeded'
         : `it last succeeded at ${formatInstant(lastSuccessAtMs)}`;
     const because = lastError ? `; its last error: ${lastError.message}` : '; see the log for the reason';
-    return told('late', succeededAtMs, `${last}, and it is due every ${seconds(everyMs)}${because}`);
+    return troubleOf('late', succeededAtMs, `${last}, and it is due every ${seconds(everyMs)}${because}`);
   }
   return undefined;
 }

@@ -163,10 +163,10 @@ function leadOf(wallClock: Clock, nowMs: UtcMs): number {
  * Redis.
  */
 function hear(text: string, { handovers, wakeUps }: { handovers: Handovers; wakeUps: WakeUps }): void {
-  const told = tryParseJson(text);
-  const message = parseHandoverMessage(told);
+  const content = tryParseJson(text);
+  const message = parseHandoverMessage(content);
   if (message) handovers.onMessage(message);
-  const { data: job } = jobSchema.safeParse(told);
+  const { data: job } = jobSchema.safeParse(content);
   if (job) wakeUps.noteDue(job.workgroupId, job.stage);
 }
 

@@ -85,7 +85,7 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
 
   const missing = () => [...files.revoked()].filter(([tokenId]) => !known.has(tokenId));
 
-  async function pull(): Promise<void> {
+  async function readShared(): Promise<void> {
     const askedAtMs = performance.now();
     const answer = await redis.run(PULL, KEYS, [version ?? 'unknown', known.size]);
     const [current, isKnown, fields] = answer as [Buffer, number, Buffer[]];
@@ -106,7 +106,7 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
     pulledAtMs = askedAtMs;
   }
 
-  async function push(): Promise<void> {
+  async function shareMissing(): Promise<void> {
     const ids: Array<[string, UtcMs]> = missing();
     for (let from = 0; from < ids.length; from += PUSHED_AT_ONCE) {
       const some = ids.slice(from, from + PUSHED_AT_ONCE);
@@ -118,13 +118,13 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
   /** News can arrive while the last look is running, so looks wait for each other. */
   let looking: Promise<void> = Promise.resolve();
   /** @param news `possible` if Redis can have something new */
-  function look(news: 'none' | 'possible'): Promise<void> {
+  function synchronize(news: 'none' | 'possible'): Promise<void> {
     looking = looking.then(async () => {
       const isDue = news === 'possible' || performance.now() - pulledAtMs >= PULL_EVERY_MS;
       if (!isDue && missing().length === 0) return;
       try {
-        await pull();
-        await push();
+        await readShared();
+        await shareMissing();
         isFailing = false;
       } catch (error) {
         if (!isFailing) logger.warn({ error: errorMessage(error) }, 'access.revocations-not-shared');
@@ -134,10 +134,10 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
     return looking;
   }
 
-  const unsubscribe = await redis.subscribe(CHANNEL, () => void look('possible'));
-  const stopListening = redis.onReady(() => void look('possible'));
-  await look('possible');
-  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => look('none'));
+  const unsubscribe = await redis.subscribe(CHANNEL, () => void synchronize('possible'));
+  const stopListening = redis.onReady(() => void synchronize('possible'));
+  await synchronize('possible');
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => synchronize('none'));
   return async () => {
     stopListening();
     await repeating.stop();

@@ -65,7 +65,7 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
   let pausedUntilMs = 0;
   let isFailing = false;
 
-  async function pull(signal: AbortSignal): Promise<void> {
+  async function readStored(signal: AbortSignal): Promise<void> {
     const known = files.revoked();
     for await (const { key, modifiedAtMs } of store.list(FOLDER, { signal })) {
       const tokenId = key.slice(FOLDER.length);
@@ -78,7 +78,7 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
     appendFileSync(file, '', { mode: 0o600 });
   }
 
-  async function push(signal: AbortSignal): Promise<void> {
+  async function storeMissing(signal: AbortSignal): Promise<void> {
     const missing = [...files.revoked()].filter(([id]) => !stored.has(id) && idPattern.test(id));
     await runAtATime(missing, REQUESTS_AT_ONCE, async ([tokenId, revokedAtMs]) => {
       await create(store, tokenId, revokedAtMs, signal);
@@ -86,16 +86,16 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
     });
   }
 
-  async function exchange(signal: AbortSignal): Promise<void> {
+  async function synchronize(signal: AbortSignal): Promise<void> {
     const nowMs = performance.now();
     if (nowMs >= listAtMs) {
-      await pull(signal);
+      await readStored(signal);
       listAtMs = nowMs + listEveryMs;
     }
-    await push(signal);
+    await storeMissing(signal);
   }
 
-  async function look(action: () => Promise<void>): Promise<void> {
+  async function attempt(action: () => Promise<void>): Promise<void> {
     if (performance.now() < pausedUntilMs) return;
     try {
       await action();
@@ -108,13 +108,13 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
     }
   }
 
-  await look(() => inTime(store, exchange));
+  await attempt(() => inTime(store, synchronize));
   if (isFailing && !existsSync(file))
     throw new TransientError(
       'RevocationsUnknown',
       `the revoked tokens in ${store.address} cannot be read, and this machine has never read them, so it would accept them; start again when the bucket answers`,
     );
-  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => look(() => exchange(ended.signal)));
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => attempt(() => synchronize(ended.signal)));
   return async () => {
     ended.abort();
     await repeating.stop();

@@ -26,8 +26,8 @@ export async function readBudgets(
   const sites = workgroup.sites.filter(({ meters }) => meters.length > 0).slice(0, BUDGET_SITES_MAX);
   const found: Array<NonNullable<AlertFacts['budgets']>[number]> = [];
   for (const site of sites) {
-    const asked = { workgroup, site, zone: workgroup.timezone, generation, ...range };
-    const read = await siteVariance(asked, { scenario: undefined, today }).read(lake);
+    const question = { workgroup, site, zone: workgroup.timezone, generation, ...range };
+    const read = await siteVariance(question, { scenario: undefined, today }).read(lake);
     const { actualWh, budgetWh } = read(range).total;
     found.push({ site: site.name, month, actualWh, budgetWh });
   }

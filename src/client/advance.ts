@@ -54,14 +54,15 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
     const broken = { reason: position.gap.reason, epoch: position.epoch };
     return restartReading(position, broken, bounds, 'the server has moved our time to the end of its log');
   }
-  const asked = position.ask.kind === 'offset' ? position.ask.offset : undefined;
-  const wentBack = asked !== undefined && batch.nextOffset !== undefined && batch.nextOffset < asked;
+  const askedOffset = position.ask.kind === 'offset' ? position.ask.offset : undefined;
+  const wentBack =
+    askedOffset !== undefined && batch.nextOffset !== undefined && batch.nextOffset < askedOffset;
   // A next position before the requested one is not used. The messages show how far the read got.
   const named = wentBack ? undefined : batch.nextOffset;
   const found = locateNewMessages(batch.columns, {
     lastOffset: position.lastOffset,
     nextOffset: named,
-    asked,
+    asked: askedOffset,
   });
   const inclusive = position.inclusive || found.hasAsked;
   const ask = nextAsk(position.ask, named, found.arrivedLast, inclusive);
@@ -73,7 +74,7 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
     (wentBack && batch.nextOffset !== 0n) ||
     found.unplaced > 0 ||
     (batch.upToDate === undefined &&
-      asked !== undefined &&
+      askedOffset !== undefined &&
       found.duplicates > DUPLICATES_OF_A_QUIET_STREAM_MAX);
   if (!hasMoved && !isNew && isSuspicious) return afterStall(position, batch, found, bounds);
 
@@ -90,7 +91,7 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
       failures: 0,
       // The server has recovered only if it accepts its own positions. Otherwise the reader would restart for
       // ever.
-      restarts: asked === undefined ? position.restarts : 0,
+      restarts: askedOffset === undefined ? position.restarts : 0,
       stalls: 0,
     },
     columns: batch.columns,

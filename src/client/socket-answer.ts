@@ -95,9 +95,9 @@ export function beginningFrame(
 
 /** The reason of a server for ending a subscription, in a few words. */
 export function reasonOf(payload: unknown): string {
-  const said = isMap(payload) ? (payload.reason ?? payload.message ?? payload.error) : payload;
-  return typeof said === 'string' && said !== ''
-    ? said.slice(0, REASON_CHARACTERS_MAX)
+  const reason = isMap(payload) ? (payload.reason ?? payload.message ?? payload.error) : payload;
+  return typeof reason === 'string' && reason !== ''
+    ? reason.slice(0, REASON_CHARACTERS_MAX)
     : 'the server has ended the subscription without a reason';
 }
 

@@ -176,7 +176,7 @@ export type ExportConfig = z.output<typeof exportSchema>;
 export type ExportReport = ExportConfig['report'];
 
 const named = z.object({ id: z.string() });
-const asked = z.object({
+const questionSchema = z.object({
   workgroup: z.string(),
   report: z.string().optional().catch(undefined),
   meters: z.array(z.string()).catch([]),
@@ -207,7 +207,7 @@ export function refuseWrongExports(
     const id = named.safeParse(one).data?.id;
     if (id !== undefined && seen.has(id)) refuse(['id'], `"${id}" is used twice`);
     if (id !== undefined) seen.add(id);
-    const question = asked.safeParse(one).data;
+    const question = questionSchema.safeParse(one).data;
     if (!question) continue;
     const workgroup = known.find((other) => other.id === question.workgroup);
     if (workgroup) refuseUnknown(question, workgroup, refuse);
@@ -235,7 +235,7 @@ export function refuseMailsWithoutServer(
 }
 
 function refuseUnknown(
-  { report, meters, site: wanted }: z.output<typeof asked>,
+  { report, meters, site: wanted }: z.output<typeof questionSchema>,
   { id, meters: known, sites, roles }: z.output<typeof workgroupSchema>,
   refuse: (at: Array<string | number>, message: string) => void,
 ): void {

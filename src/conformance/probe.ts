@@ -81,7 +81,7 @@ export function createProbe(target: Target, signal: AbortSignal): Probe {
     const options = { timeouts, bytesMax: ANSWER_BYTES_MAX, signal };
     const authorization: Record<string, string> =
       token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const asked = {
+    const request = {
       origin: base.origin,
       path: pathAndQuery,
       method: body === undefined ? ('GET' as const) : ('POST' as const),
@@ -89,7 +89,7 @@ export function createProbe(target: Target, signal: AbortSignal): Probe {
       ...(body !== undefined && { body }),
     };
     try {
-      const { status, headers: received, bytes } = await exchange(pool, asked, options);
+      const { status, headers: received, bytes } = await exchange(pool, request, options);
       const header = (name: string) => {
         const value = received[name];
         return Array.isArray(value) ? value.join(', ') : value;

@@ -72,12 +72,12 @@ export async function firstMessages(
   start: string,
   { limit, enough, ...options }: ReadOptions & { limit: number; enough: number },
 ): Promise<Batch> {
-  for (let asked = start, pages = 1; ; pages++) {
-    const batch = batchOf(await probe.read(`${asked}${asked && '&'}limit=${limit}`, options));
+  for (let pageQuery = start, pages = 1; ; pages++) {
+    const batch = batchOf(await probe.read(`${pageQuery}${pageQuery && '&'}limit=${limit}`, options));
     const next = `offset=${batch.nextOffset}`;
-    const isOver = batch.upToDate === true || next === asked || pages === PAGES_MAX;
+    const isOver = batch.upToDate === true || next === pageQuery || pages === PAGES_MAX;
     if (batch.messages.length >= enough || isOver) return batch;
-    asked = next;
+    pageQuery = next;
   }
 }
 
@@ -91,12 +91,12 @@ export async function middleOf(probe: Probe): Promise<{ message: Message; next: 
 /** Reads a table to its end. Returns the last read, and all messages. */
 export async function readToTail(probe: Probe, query: string, options?: ReadOptions): Promise<Batch> {
   const messages: Message[] = [];
-  for (let asked = query, pages = 1; ; pages++) {
-    const batch = batchOf(await probe.read(asked, options));
+  for (let pageQuery = query, pages = 1; ; pages++) {
+    const batch = batchOf(await probe.read(pageQuery, options));
     messages.push(...batch.messages);
     const next = `offset=${batch.nextOffset}`;
-    if (batch.upToDate === true || next === asked || pages === PAGES_MAX) return { ...batch, messages };
-    asked = next;
+    if (batch.upToDate === true || next === pageQuery || pages === PAGES_MAX) return { ...batch, messages };
+    pageQuery = next;
   }
 }
 

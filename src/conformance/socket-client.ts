@@ -157,7 +157,7 @@ function createClient(socket: ReturnType<typeof io>, sent: Sent, steps: string[]
     },
     until(what, find, withinMs = ANSWER_MS) {
       return new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           try {
             const found = find();
             if (found === undefined) return;
@@ -174,10 +174,10 @@ function createClient(socket: ReturnType<typeof io>, sent: Sent, steps: string[]
         }, withinMs);
         const end = () => {
           clearTimeout(timer);
-          listeners.delete(look);
+          listeners.delete(check);
         };
-        listeners.add(look);
-        look();
+        listeners.add(check);
+        check();
       });
     },
   };

@@ -122,14 +122,14 @@ type Value = { start_ms: number; energy_wh: number };
 /** Rounds the running sum, so the parts add up to the rounded whole. */
 function rounded(values: readonly Value[]): Pick<Estimate, 'values' | 'energyWh'> {
   let sum = 0;
-  let told = 0;
+  let assignedWh = 0;
   const whole = values.map(({ start_ms: startMs, energy_wh }) => {
     sum += energy_wh;
-    const energyWh = Math.round(sum) - told;
-    told += energyWh;
+    const energyWh = Math.round(sum) - assignedWh;
+    assignedWh += energyWh;
     return { startMs, energyWh };
   });
-  return { values: whole, energyWh: told };
+  return { values: whole, energyWh: assignedWh };
 }
 
 async function count(...statement: Parameters<typeof query>): Promise<number> {

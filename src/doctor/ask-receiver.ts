@@ -22,14 +22,14 @@ export async function askReceiver(
   const { host } = new URL(url);
   const answer = await statusOf({ method: 'HEAD', url, headers }, about, signal);
   if (typeof answer !== 'number') return [answer];
-  const said = `${host} answers for ${about} (HTTP ${answer} to HEAD)`;
+  const finding = `${host} answers for ${about} (HTTP ${answer} to HEAD)`;
   const shows = `"${tryIt}" shows whether it takes what is sent`;
   if (answer >= 300 && answer < 400)
-    return [warning(said, `redirects are not followed: configure the final address; ${shows}`)];
-  if (answer === 401 || answer === 403) return [warning(said, `check the configured headers; ${shows}`)];
+    return [warning(finding, `redirects are not followed: configure the final address; ${shows}`)];
+  if (answer === 401 || answer === 403) return [warning(finding, `check the configured headers; ${shows}`)];
   if (answer === 407 || (answer >= 500 && answer !== 501))
-    return [warning(said, `look at the log of the receiver; ${shows}`)];
-  return [ok(`${said}; ${shows}`)];
+    return [warning(finding, `look at the log of the receiver; ${shows}`)];
+  return [ok(`${finding}; ${shows}`)];
 }
 
 /** @returns the status, or the fact that nobody answers */

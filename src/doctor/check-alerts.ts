@@ -36,22 +36,22 @@ async function askNtfy(
   { about, tryIt }: { about: string; tryIt: string },
   signal: AbortSignal,
 ): Promise<Fact[]> {
-  const asked = new URL(url);
-  asked.pathname = `${asked.pathname.replace(/\/+$/, '')}/auth`;
+  const topicUrl = new URL(url);
+  topicUrl.pathname = `${topicUrl.pathname.replace(/\/+$/, '')}/auth`;
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-  const answer = await statusOf({ method: 'GET', url: asked.href, headers }, about, signal);
+  const answer = await statusOf({ method: 'GET', url: topicUrl.href, headers }, about, signal);
   if (typeof answer !== 'number') return [answer];
-  const said = `ntfy at ${asked.host} answers for ${about} (HTTP ${answer})`;
+  const finding = `ntfy at ${topicUrl.host} answers for ${about} (HTTP ${answer})`;
   const shows = `"${tryIt}" shows whether it takes messages`;
-  if (answer === 200) return [ok(`${said}; ${shows}`)];
+  if (answer === 200) return [ok(`${finding}; ${shows}`)];
   if (answer === 401)
     return [
       problem(
-        said,
+        finding,
         token === undefined ? 'set ntfy.token' : 'the token is wrong or has ended: correct ntfy.token',
       ),
     ];
   if (answer === 403)
-    return [warning(said, `the topic cannot be read; a token that may only write is enough: ${shows}`)];
-  return [warning(said, `it does not answer as ntfy does: check the address; ${shows}`)];
+    return [warning(finding, `the topic cannot be read; a token that may only write is enough: ${shows}`)];
+  return [warning(finding, `it does not answer as ntfy does: check the address; ${shows}`)];
 }

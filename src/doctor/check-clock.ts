@@ -51,10 +51,10 @@ async function compare({ name, url }: TimeServer, clock: Clock, signal: AbortSig
 /** @param aheadMs how far this machine is ahead of the other one; negative if it is behind */
 export function clockFact(name: string, aheadMs: number): Fact {
   const seconds = Math.round(Math.abs(aheadMs) / SECOND_MS);
-  const said = `the clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${name}`;
+  const finding = `the clock of this machine is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${name}`;
   const next = 'let both machines set their clocks by NTP (timedatectl, chronyc tracking)';
-  if (Math.abs(aheadMs) > DIFFERENCE_MS_MAX) return problem(said, next);
-  if (Math.abs(aheadMs) > DIFFERENCE_MS_WARN) return warning(said, next);
+  if (Math.abs(aheadMs) > DIFFERENCE_MS_MAX) return problem(finding, next);
+  if (Math.abs(aheadMs) > DIFFERENCE_MS_WARN) return warning(finding, next);
   return ok(`the clock agrees with that of ${name}`);
 }
 

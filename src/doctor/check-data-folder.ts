@@ -94,18 +94,19 @@ function spaceFact(dataDir: string, { bsize, blocks, bavail }: FileSystemFacts):
   const freeBytes = bavail * bsize;
   const share = blocks === 0 ? 0 : bavail / blocks;
   if (freeBytes < appendBytesMin) return problem(diskFullWords(dataDir, freeBytes));
-  const said = `${(freeBytes / GIB).toFixed(1)} GiB of ${((blocks * bsize) / GIB).toFixed(1)} GiB are free`;
+  const finding = `${(freeBytes / GIB).toFixed(1)} GiB of ${((blocks * bsize) / GIB).toFixed(1)} GiB are free`;
   const isLittle = freeBytes < FREE_BYTES_WARN || (share < FREE_SHARE_WARN && freeBytes < FREE_BYTES_ENOUGH);
-  return isLittle ? warning(said, 'free some space, or move the data to a larger disk') : ok(said);
+  return isLittle ? warning(finding, 'free some space, or move the data to a larger disk') : ok(finding);
 }
 
 function inodeFact({ files, ffree }: FileSystemFacts): Fact[] {
   if (files === 0) return [];
-  const said = `${ffree.toLocaleString('en')} of ${files.toLocaleString('en')} files (inodes) are free`;
-  if (ffree === 0) return [problem(said, 'delete files of other programs, or move the data to another disk')];
+  const finding = `${ffree.toLocaleString('en')} of ${files.toLocaleString('en')} files (inodes) are free`;
+  if (ffree === 0)
+    return [problem(finding, 'delete files of other programs, or move the data to another disk')];
   if (ffree / files < FREE_INODES_SHARE_WARN)
-    return [warning(said, 'look for a folder with very many small files on this disk')];
-  return [ok(said)];
+    return [warning(finding, 'look for a folder with very many small files on this disk')];
+  return [ok(finding)];
 }
 
 function kindFact({ type }: FileSystemFacts, isShared: boolean): Fact[] {

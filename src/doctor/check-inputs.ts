@@ -40,8 +40,8 @@ export function checkInputs({ workgroups }: Pick<Config, 'workgroups'>, clock: C
       return [ok(`${nameOf(broker)} answers and allows the topics`), ...own];
     } catch (error) {
       if (signal.aborted) throw error;
-      const said = `${nameOf(broker)}: ${(error as Error).message}`;
-      return [problem(said, said.includes('; ') ? undefined : next), ...own];
+      const finding = `${nameOf(broker)}: ${(error as Error).message}`;
+      return [problem(finding, finding.includes('; ') ? undefined : next), ...own];
     }
   }
 }

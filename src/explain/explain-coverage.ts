@@ -26,10 +26,10 @@ export function coverageText(
 ): string {
   const text = `measurements cover ${plainDuration(coveredMs)} of ${plainNumber((endMs - startMs) / HOUR_MS)} h`;
   if (uncovered.length === 0) return 'measurements cover all of the day';
-  const told = uncovered
+  const named = uncovered
     .slice(0, STRETCHES_LISTED_MAX)
     .map((one) => `${clock(one.fromMs)} to ${clock(one.toMs)}`);
-  const left = uncovered.length - told.length;
+  const left = uncovered.length - named.length;
   const more = left > 0 ? ` and ${counted(left, 'more stretch')}` : '';
-  return `${text}; not ${told.join(', ')}${more}`;
+  return `${text}; not ${named.join(', ')}${more}`;
 }

@@ -53,10 +53,10 @@ async function explain(
 
   const all = await readSeries(connection, device);
   const bySource = Map.groupBy(all, (one) => one.source);
-  const asked = source === undefined ? [...bySource.keys()] : bySource.has(source) ? [source] : [];
+  const wantedSources = source === undefined ? [...bySource.keys()] : bySource.has(source) ? [source] : [];
   const sources: ExplainedSource[] = [];
   if (endMs > startMs && startMs <= nowMs) {
-    for (const name of asked) {
+    for (const name of wantedSources) {
       const series = bySource.get(name)!;
       if (!isNear(series, day) && !(await hasVersions(connection, { device, source: name, day: date })))
         continue;

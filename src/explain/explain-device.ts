@@ -32,7 +32,7 @@ export async function explainDevice(
   const rows = await query<SourceRow>(connection, 'explain/find_device_sources', key);
   if (rows.length === 0) return null;
   const splits = await readSplits(connection, rows, key, day);
-  const [told] = await queryText<{ energy_wh: number | null; flags: { items: string[] } }>(
+  const [total] = await queryText<{ energy_wh: number | null; flags: { items: string[] } }>(
     connection,
     `WITH ${commonTable('source_day', loadSql('report/select_source_day'))},\n${commonTable('device_day', loadSql('balance/sum_device_day'))}\n${loadSql('explain/find_device_day')}`,
   );
@@ -54,8 +54,8 @@ export async function explainDevice(
   return describeDevice(facts, {
     totalSource: total_source,
     energyRole: energy_role,
-    energyWh: told?.energy_wh ?? null,
-    flags: told?.flags.items ?? [],
+    energyWh: total?.energy_wh ?? null,
+    flags: total?.flags.items ?? [],
   });
 }
 

@@ -60,13 +60,13 @@ export async function explainSource(
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
   const streamId = stored?.streamId ?? candidates.find(({ preference }) => preference === 1)?.stream_id;
-  const told = series.find((one) => one.streamId === streamId) ?? series[0]!;
+  const shownSeries = series.find((one) => one.streamId === streamId) ?? series[0]!;
 
-  const bracket = await readBracket(connection, told, day);
-  const { readings, leftOut: readingsLeftOut } = await readReadings(connection, told, bracket);
+  const bracket = await readBracket(connection, shownSeries, day);
+  const { readings, leftOut: readingsLeftOut } = await readReadings(connection, shownSeries, bracket);
   const leftOut = await query<{ series_id: number }>(connection, 'rollup/list_omitted_series');
-  const isLeftOut = leftOut.some(({ series_id }) => series_id === told.seriesId);
-  const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, told, bracket, day);
+  const isLeftOut = leftOut.some(({ series_id }) => series_id === shownSeries.seriesId);
+  const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, shownSeries, bracket, day);
   const coveredMilliseconds = candidates.find(({ preference }) => preference === 1)?.covered_ms ?? 0;
   const coverage = {
     coveredMilliseconds,
@@ -80,7 +80,8 @@ export async function explainSource(
   const result = stored && withField(stored, series);
   const corrections = await readCorrections(connection, key, day);
   // The series from which the day is read is not always the first one that covers it.
-  const measuredWh = candidates.find(({ stream_id }) => stream_id === told.streamId)?.energy_wh ?? null;
+  const measuredWh =
+    candidates.find(({ stream_id }) => stream_id === shownSeries.streamId)?.energy_wh ?? null;
   const isSet = corrections.some(({ kind, undoneBy }) => undoneBy === null && SETTING_KINDS.has(kind));
   const { lines, uncovered: _, sum, ...shown } = energy;
   return {
@@ -89,11 +90,16 @@ export async function explainSource(
     streams: streamsOf(source, streams, series, candidates, day),
     limits: isLeftOut
       ? null
-      : await readLimits(connection, told, streams.find((one) => one.streamId === told.streamId)!, day),
+      : await readLimits(
+          connection,
+          shownSeries,
+          streams.find((one) => one.streamId === shownSeries.streamId)!,
+          day,
+        ),
     readings: annotate(readings, lines),
     readingsLeftOut,
     ...shown,
-    intervals: await readIntervals(connection, told, day),
+    intervals: await readIntervals(connection, shownSeries, day),
     coverage,
     flags: flagsOf(result?.flags ?? [], flags.meanings, {
       events: energy.events,

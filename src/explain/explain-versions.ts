@@ -111,9 +111,9 @@ async function readBatches(
 
 function changesOf(before: VersionRow, row: VersionRow, flagNames: (bits: number) => string[]): string[] {
   const changes: string[] = [];
-  const told = (value: number | null) => (value === null ? 'none' : `${plainNumber(value)} Wh`);
+  const energyText = (value: number | null) => (value === null ? 'none' : `${plainNumber(value)} Wh`);
   if (before.energy_wh !== row.energy_wh)
-    changes.push(`energy ${told(before.energy_wh)} -> ${told(row.energy_wh)}`);
+    changes.push(`energy ${energyText(before.energy_wh)} -> ${energyText(row.energy_wh)}`);
   if (before.method !== row.method)
     changes.push(`method ${before.method ?? 'none'} -> ${row.method ?? 'none'}`);
   const [old, now] = [flagNames(before.flags ?? 0), flagNames(row.flags ?? 0)];

@@ -84,8 +84,9 @@ function what(
 /** The energy of the day without and with the correction, when it was made. */
 function effect({ kind, has_changed, before_wh, after_wh }: Row): string {
   if (!has_changed) return '; the day did not change';
-  const told = (value: number | null) => (value === null ? 'no energy' : `${plainNumber(value)} Wh`);
-  if (before_wh === after_wh) return `; the day stayed at ${told(after_wh)}`;
-  if (kind === 'undo') return `; the day was ${told(before_wh)} before, and ${told(after_wh)} after`;
-  return `; the day was ${told(before_wh)} without it, and ${told(after_wh)} with it`;
+  const energyText = (value: number | null) => (value === null ? 'no energy' : `${plainNumber(value)} Wh`);
+  if (before_wh === after_wh) return `; the day stayed at ${energyText(after_wh)}`;
+  if (kind === 'undo')
+    return `; the day was ${energyText(before_wh)} before, and ${energyText(after_wh)} after`;
+  return `; the day was ${energyText(before_wh)} without it, and ${energyText(after_wh)} with it`;
 }

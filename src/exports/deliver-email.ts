@@ -61,6 +61,6 @@ export async function deliverByEmail(
     },
     signal,
   );
-  const told = `mail to ${to.filter((one) => !refused.includes(one)).join(', ')}`;
-  return refused.length === 0 ? told : `${told}; refused: ${refused.join(', ')}`;
+  const sentText = `mail to ${to.filter((one) => !refused.includes(one)).join(', ')}`;
+  return refused.length === 0 ? sentText : `${sentText}; refused: ${refused.join(', ')}`;
 }

@@ -93,8 +93,8 @@ function monthsInWords(parts: readonly Uint8Array[]): Array<[string, string]> {
     value == null ? 'not known' : `${value.toLocaleString('en')} Wh`;
   const percent = (value: number | null | undefined) =>
     value == null ? '' : ` (${Math.round(value * 1_000) / 10} %)`;
-  return Object.entries(months).map(([month, told]) => [
+  return Object.entries(months).map(([month, sums]) => [
     month,
-    `production ${wh(told.productionWh)}, consumption ${wh(told.consumptionWh)}, self-consumption ${wh(told.selfConsumptionWh)}${percent(told.selfConsumptionRate)}, self-supply ${wh(told.selfSupplyWh)}${percent(told.autarky)}, of ${told.completeDays} of ${told.days} days`,
+    `production ${wh(sums.productionWh)}, consumption ${wh(sums.consumptionWh)}, self-consumption ${wh(sums.selfConsumptionWh)}${percent(sums.selfConsumptionRate)}, self-supply ${wh(sums.selfSupplyWh)}${percent(sums.autarky)}, of ${sums.completeDays} of ${sums.days} days`,
   ]);
 }

@@ -151,8 +151,8 @@ async function readBudgets(
   const budgets: MorningFacts['budgets'] = [];
   if (generation.files('budget').length === 0) return budgets;
   for (const site of workgroup.sites.filter(({ meters }) => meters.length > 0)) {
-    const asked = { workgroup, site, startDay: day, endDay: day, zone: workgroup.timezone, generation };
-    const report = siteVariance(asked, { scenario: undefined, today: addDays(day, 1) });
+    const question = { workgroup, site, startDay: day, endDay: day, zone: workgroup.timezone, generation };
+    const report = siteVariance(question, { scenario: undefined, today: addDays(day, 1) });
     const { days } = (await report.read(lake, signal))({ startDay: day, endDay: day });
     const { actualWh = null, budgetWh = null, partial = false } = days[day] ?? {};
     if (budgetWh !== null) budgets.push({ site: site.name, actualWh, budgetWh, partial });

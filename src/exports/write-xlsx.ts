@@ -118,9 +118,9 @@ const withKwh: ReadonlySet<ColumnName> = new Set([
 
 function headingsOf(name: ColumnName): Row {
   const { title } = columnType(name);
-  const look = { ...(isNumber(name) ? { align: 'right' as const } : LEFT), ...heading };
-  const cell = { value: title, ...look };
-  return withKwh.has(name) ? [cell, { value: title.replace('(Wh)', '(kWh)'), ...look }] : [cell];
+  const style = { ...(isNumber(name) ? { align: 'right' as const } : LEFT), ...heading };
+  const cell = { value: title, ...style };
+  return withKwh.has(name) ? [cell, { value: title.replace('(Wh)', '(kWh)'), ...style }] : [cell];
 }
 
 function cellsOf(name: ColumnName, value: CellValue): Row {

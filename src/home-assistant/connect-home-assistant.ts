@@ -59,11 +59,11 @@ export async function connectHomeAssistant(
   return {
     async call(type, fields) {
       id += 1;
-      const asked = id;
-      socket.send(JSON.stringify({ id: asked, type, ...fields }));
+      const requestId = id;
+      socket.send(JSON.stringify({ id: requestId, type, ...fields }));
       for (;;) {
         const answer = await answers.next(ANSWER_MS_MAX);
-        if (answer.id !== asked || answer.type !== 'result') continue;
+        if (answer.id !== requestId || answer.type !== 'result') continue;
         if (answer.success) return answer.result;
         const { code = 'unknown', message = '' } = answer.error ?? {};
         throw new TerminalError(

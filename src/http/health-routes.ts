@@ -42,10 +42,10 @@ export function registerHealth(app: FastifyInstance): Health {
     const route = { config: { rateLimited: false }, schema: { hide: true } };
     app.get(url, route, async (request, reply) => {
       const asker = { maySeeNames: !isForwarded(request) };
-      const looked = await Promise.all(
-        [...checks].map(async ([name, check]) => ({ name, state: await look(check, asker) })),
+      const results = await Promise.all(
+        [...checks].map(async ([name, check]) => ({ name, state: await runCheck(check, asker) })),
       );
-      const states = looked.flatMap(({ name, state }) => (state ? [[name, state] as const] : []));
+      const states = results.flatMap(({ name, state }) => (state ? [[name, state] as const] : []));
       const ok = states.every(([, state]) => state.ok);
       if (!ok) reply.header('Retry-After', String(RETRY_AFTER_SECONDS));
       return reply
@@ -61,7 +61,7 @@ export function registerHealth(app: FastifyInstance): Health {
   };
 }
 
-async function look(check: HealthCheck, asker: HealthAsker): Promise<HealthState | undefined> {
+async function runCheck(check: HealthCheck, asker: HealthAsker): Promise<HealthState | undefined> {
   try {
     const state = await withTimeout(Promise.resolve(check(asker)), CHECK_MS);
     return state === 'late' ? late : state;

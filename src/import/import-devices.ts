@@ -28,7 +28,7 @@ export function createDevices(
   for (const [name, id] of Object.entries(device.names)) names.set(name, id);
   const known = new Map<string, Uint32Array | undefined>();
 
-  function look(text: string): Uint32Array | undefined {
+  function readWords(text: string): Uint32Array | undefined {
     const words = wordsOf(text) ?? wordsOf(names.get(text) ?? '');
     return words ?? (device.unknown === 'derive' ? wordsOf(derivedId(workgroup.id, text)) : undefined);
   }
@@ -36,7 +36,7 @@ export function createDevices(
   function find(text: string): Uint32Array | undefined {
     if (known.has(text)) return known.get(text);
     if (known.size >= KNOWN_MAX) known.clear();
-    const words = look(text);
+    const words = readWords(text);
     known.set(text, words);
     return words;
   }

@@ -32,13 +32,13 @@ export async function newestImports(
   }>(connection, 'import/find_newest', { since_ms: BigInt(nowMs - SINCE_MS), imports_max: NEWEST_MAX });
   const imports: LandedImport[] = [];
   for (const { import_id, path, table_name, rows_landed, rows_rejected, landed_at_ms } of rows) {
-    const asked = { importIds: [import_id], table: table_name };
+    const chosen = { importIds: [import_id], table: table_name };
     imports.push({
       path,
       landedAtMs: landed_at_ms,
       rowsLanded: rows_landed,
       rowsRejected: rows_rejected,
-      summary: await summarizeImports(connection, asked, workgroup),
+      summary: await summarizeImports(connection, chosen, workgroup),
     });
   }
   return imports;

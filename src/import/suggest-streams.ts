@@ -55,12 +55,12 @@ function withSources(suggested: readonly SuggestedStream[]): SuggestedStream[] {
 function suggestStream(stats: FieldStats): SuggestedStream | undefined {
   const { field, min, max, values, texts } = stats;
   if (min === null || max === null || texts > values / 2) return undefined;
-  const said = unitOf(field);
-  if (said === 'another' || countNames.test(field)) return undefined;
-  const unit = said?.unit;
+  const unitInName = unitOf(field);
+  if (unitInName === 'another' || countNames.test(field)) return undefined;
+  const unit = unitInName?.unit;
   const shape = shapeOf(stats);
-  const isPower = said ? said.dimension === 'power' : powerNames.test(field);
-  const isEnergy = said ? said.dimension === 'energy' : !isPower && energyNames.test(field);
+  const isPower = unitInName ? unitInName.dimension === 'power' : powerNames.test(field);
+  const isEnergy = unitInName ? unitInName.dimension === 'energy' : !isPower && energyNames.test(field);
   const range = `${plain(min)} to ${plain(max)}`;
   if (isPower) return { field, method: 'power_curve', unit, why: `${words[shape]}, ${range}` };
   // Without a matching name only a register looks like energy.

@@ -73,12 +73,12 @@ function compile(rule: LineRule, idOf: (text: string) => string) {
         kind: 'ignored',
         reason: `the line has none of the fields ${fields?.map(({ from }) => from).join(', ')}`,
       };
-    const look = (name: string) => (name === MEASUREMENT ? point.measurement : point.tags.get(name));
+    const partValue = (name: string) => (name === MEASUREMENT ? point.measurement : point.tags.get(name));
     return readingOf(
       {
-        table: table.fill(look),
-        device: device.fill(look),
-        source: source === undefined ? null : source.fill(look),
+        table: table.fill(partValue),
+        device: device.fill(partValue),
+        source: source === undefined ? null : source.fill(partValue),
         data,
         eventTimeMs: point.timeMs ?? receivedAtMs,
         hasOwnTime: point.timeMs !== undefined,

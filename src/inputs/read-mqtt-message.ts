@@ -71,13 +71,13 @@ function compile(rule: MqttRule, idOf: (text: string) => string) {
     payload: MessagePayload,
     receivedAtMs: UtcMs,
   ): Outcome {
-    const look = (name: string) => (name.startsWith('/') ? textOf(payload.at(name)) : levels[name]);
+    const partValue = (name: string) => (name.startsWith('/') ? textOf(payload.at(name)) : levels[name]);
     const data: Record<string, FieldValue> = {};
     for (const { name, from, scale } of fields) {
       const value = readValue(payload, from, scale);
       if (value.kind === 'problem') return refused(value.message);
       if (value.kind === 'none') continue;
-      const field = name.fill(look);
+      const field = name.fill(partValue);
       if (field === undefined) return refused('the field has a placeholder without a value');
       if (field === '__proto__') return refused('the field cannot be "__proto__"');
       data[field] = value.value;
@@ -91,9 +91,9 @@ function compile(rule: MqttRule, idOf: (text: string) => string) {
     if (time?.kind === 'problem') return refused(time.message);
     return readingOf(
       {
-        table: table.fill(look),
-        device: device.fill(look),
-        source: source === undefined ? null : source.fill(look),
+        table: table.fill(partValue),
+        device: device.fill(partValue),
+        source: source === undefined ? null : source.fill(partValue),
         data,
         eventTimeMs: time?.ms ?? receivedAtMs,
         hasOwnTime: time !== undefined,

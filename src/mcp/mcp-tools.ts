@@ -49,9 +49,9 @@ export function registerMcpTools(server: McpServer, openReports: OpenReports): v
     const annotations = { readOnlyHint: true, openWorldHint: false };
     server.registerTool(name, { description, inputSchema, annotations }, async (given) => {
       try {
-        const asked = given as z.output<z.ZodObject<Shape>>;
-        const reports = openReports((asked as { workgroup?: string }).workgroup);
-        return { content: [{ type: 'text' as const, text: linesText(await answer(reports, asked)) }] };
+        const input = given as z.output<z.ZodObject<Shape>>;
+        const reports = openReports((input as { workgroup?: string }).workgroup);
+        return { content: [{ type: 'text' as const, text: linesText(await answer(reports, input)) }] };
       } catch (error) {
         return { isError: true, content: [{ type: 'text' as const, text: linesText([refusalText(error)]) }] };
       }

@@ -91,8 +91,8 @@ export function registerAccessRoutes(
       const { workgroup } = guard(request, ['search:read', 'org:audit']);
       const { before, limit = ENTRIES_DEFAULT } = request.query as z.output<typeof auditQuerySchema>;
       const generation = await lake.newestGeneration(workgroup.id);
-      const asked = { before: before === undefined ? undefined : positionOf(before), limit: limit + 1 };
-      const found = await readAuditEntries(lake, generation, asked);
+      const page = { before: before === undefined ? undefined : positionOf(before), limit: limit + 1 };
+      const found = await readAuditEntries(lake, generation, page);
       const shown = found.slice(0, limit);
       const last = shown.at(-1)?.position;
       const entries = shown.map(({ atMs, position: _, ...entry }) => ({ at: formatInstant(atMs), ...entry }));

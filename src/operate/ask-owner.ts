@@ -21,8 +21,8 @@ export type AskOwner = <Name extends AskableName>(
  */
 export function createAskOwner(control: Pick<Control, 'ask'>): AskOwner {
   return async (workgroupId, operation, args) => {
-    const asked = await control.ask(workgroupId, operation, args);
-    return answerOfOwner(asked, workgroupId, refusalOf);
+    const result = await control.ask(workgroupId, operation, args);
+    return answerOfOwner(result, workgroupId, refusalOf);
   };
 }
 

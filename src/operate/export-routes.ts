@@ -95,15 +95,19 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
       const { period, corrected = false } = body ?? {};
       if (!workgroups.exportsOf(workgroup.id).some((one) => one.id === id))
         throw new StreamError('NotFound', 'this workgroup has no export with this id');
-      const asked = period === undefined ? undefined : parsePeriod(period);
-      if (period !== undefined && !asked)
+      const wantedPeriod = period === undefined ? undefined : parsePeriod(period);
+      if (period !== undefined && !wantedPeriod)
         throw invalid(
           'period',
           'must be a day (2026-11-20), month (2026-11), year (2026) or range of days (2026-11-14_to_2026-11-20)',
         );
       record('export.requested', { target: id, data: { period, corrected } });
       const exports = await options.openExports();
-      const running = exports.run(id, { ...(asked && { period: asked }), corrected }, options.signal);
+      const running = exports.run(
+        id,
+        { ...(wantedPeriod && { period: wantedPeriod }), corrected },
+        options.signal,
+      );
       const done = await withTimeout(running, RUN_WAIT_MS).catch((error: unknown) => {
         throw runRefusal(error);
       });

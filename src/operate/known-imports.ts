@@ -34,10 +34,10 @@ export async function readKnownImports(
   workgroup: WorkgroupConfig,
   written: readonly UnfinishedImport[],
 ): Promise<{ imports: KnownImport[]; lastHour?: ShardStatus['lastHour'] }> {
-  const asked = await control.ask(workgroup.id, 'status', undefined, ASKED);
-  switch (asked.kind) {
+  const result = await control.ask(workgroup.id, 'status', undefined, ASKED);
+  switch (result.kind) {
     case 'answer': {
-      const { imports, lastHour } = asked.answer;
+      const { imports, lastHour } = result.answer;
       if (imports.length === 0) return { imports: [], lastHour };
       const state = await control.ask(workgroup.id, 'importState', undefined, ASKED);
       const path = state.kind === 'answer' && state.answer.kind === 'running' ? state.answer.path : undefined;
@@ -59,7 +59,7 @@ export async function readKnownImports(
         return { imports: error.code === 'NoWarehouse' ? [] : heldBySomebody(written) };
       }
     default:
-      return asked satisfies never;
+      return result satisfies never;
   }
 }
 
@@ -72,9 +72,9 @@ export async function readNewestImports(
   { config, control, clock }: FactSource,
   workgroup: WorkgroupConfig,
 ): Promise<LandedImport[]> {
-  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);
-  if (asked.kind === 'answer') return asked.answer;
-  if (asked.kind === 'failed') return [];
+  const result = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);
+  if (result.kind === 'answer') return result.answer;
+  if (result.kind === 'failed') return [];
   try {
     const { importsNewestClosed } = await import('../pipeline/offline-operations.ts');
     return await importsNewestClosed(assignmentOf(config, workgroup), clock);

@@ -21,9 +21,9 @@ export interface RedisSettings {
  */
 export async function warnOfRedisSettings(redis: Redis, warned: string, logger: Logger): Promise<string> {
   const { problems } = await readRedisSettings(redis);
-  const said = problems.join('; ');
-  if (said !== warned && problems.length > 0) logger.warn({ problems }, 'stream.redis-may-lose-messages');
-  return said;
+  const summary = problems.join('; ');
+  if (summary !== warned && problems.length > 0) logger.warn({ problems }, 'stream.redis-may-lose-messages');
+  return summary;
 }
 
 /**

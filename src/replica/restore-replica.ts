@@ -35,20 +35,20 @@ export async function findReplicaCommit(
   signal?: AbortSignal,
 ): Promise<ReplicaCommit> {
   const listed: number[] = [];
-  const asked: number[] = [];
+  const candidates: number[] = [];
   for await (const { sequence, modifiedAtMs } of listReplicaCommits(store, 0, {
     signal,
   })) {
     listed.push(sequence);
-    if (at.kind === 'sequence' ? sequence <= at.sequence : modifiedAtMs <= at.ms) asked.push(sequence);
+    if (at.kind === 'sequence' ? sequence <= at.sequence : modifiedAtMs <= at.ms) candidates.push(sequence);
   }
-  for (const sequence of asked.reverse()) {
+  for (const sequence of candidates.reverse()) {
     const commit = await readReplicaCommit(store, sequence, signal);
     if (commit && generationOf(commit)) return commit;
   }
   throw new TerminalError(
     'NothingToRestore',
-    `${store.address} has nothing to restore: ${listed.length === 0 ? 'it has no commits; check the bucket and the workgroup' : `its commits are ${listed[0]} to ${listed.at(-1)}, and none of them up to the asked one has data`}`,
+    `${store.address} has nothing to restore: ${listed.length === 0 ? 'it has no commits; check the bucket and the workgroup' : `its commits are ${listed[0]} to ${listed.at(-1)}, and none of them up to the candidates one has data`}`,
   );
 }
 

@@ -18,8 +18,8 @@ export function answerError(
 ): TransientError | TerminalError {
   const body = membersOf(text);
   const isOurs = typeof body.error === 'string' && typeof body.message === 'string';
-  const said = isOurs ? String(body.message) : `the server answered ${status}`;
-  const message = `${what}: ${said}`.replaceAll(token, '[token]').slice(0, MESSAGE_LENGTH_MAX);
+  const reason = isOurs ? String(body.message) : `the server answered ${status}`;
+  const message = `${what}: ${reason}`.replaceAll(token, '[token]').slice(0, MESSAGE_LENGTH_MAX);
   const retryAfterMs = parseRetryAfter(headers.get('retry-after') ?? undefined, nowMs);
   const details = {
     status,

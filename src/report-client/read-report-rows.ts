@@ -40,10 +40,10 @@ export async function* readReportRows(
 ): AsyncGenerator<AnsweredRow, void> {
   let page: Parameters | undefined = parameters;
   while (page) {
-    const asked: Parameters = page;
+    const parameters: Parameters = page;
     const idle = createIdleLimit(request.timeoutMs);
     try {
-      const response: Response = await request.send(report, asked, {
+      const response: Response = await request.send(report, parameters, {
         headers: { accept: 'application/x-ndjson' },
         signal,
         read: async (given) => given,
@@ -51,7 +51,7 @@ export async function* readReportRows(
       });
       for await (const line of readNdjsonLines(idle.watch(response.body ?? new ReadableStream())))
         yield rowOf(line, report);
-      page = nextPage(report, asked, response.headers.get('wattline-next'));
+      page = nextPage(report, parameters, response.headers.get('wattline-next'));
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof TransientError || error instanceof TerminalError) throw error;
@@ -62,13 +62,13 @@ export async function* readReportRows(
   }
 }
 
-function nextPage(report: RowReport, asked: Parameters, next: string | null): Parameters | undefined {
+function nextPage(report: RowReport, parameters: Parameters, next: string | null): Parameters | undefined {
   const name = nextParameters[report];
   if (name === undefined || next === null || next === '') return undefined;
   // A server that repeats a page would be read for ever.
-  if (asked[name] === next)
+  if (parameters[name] === next)
     throw new TerminalError('NoProgress', `GET ${report}: the server names the same page as the next one`);
-  return { ...asked, [name]: next };
+  return { ...parameters, [name]: next };
 }
 
 function rowOf(line: string, report: RowReport): AnsweredRow {

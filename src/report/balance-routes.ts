@@ -123,24 +123,24 @@ function register(
         const unknown = await findUnknownDevice(lake, generation, workgroup, ids);
         if (unknown) throw unknownDevice(device, workgroup.devices, unknown.known);
       }
-      const asked: BalanceQuestion = {
+      const question: BalanceQuestion = {
         scope,
         ...rangeOf(request.query as Parameters, workgroup, clock.now()),
         ownZone: workgroup.timezone,
         nowMs: clock.now(),
         generation,
       };
-      const statement = balanceStatement(asked);
-      const { nowMs: _, generation: __, ...facts } = asked;
+      const statement = balanceStatement(question);
+      const { nowMs: _, generation: __, ...facts } = question;
       const files = statement.files.map(({ sha256 }) => sha256);
       const read = (signal: AbortSignal) => statement.read(lake, signal);
       return sendParts(request, reply, lake, {
-        etag: etagOf(['balance', facts, elapsedIntervalsOf(asked), files]),
+        etag: etagOf(['balance', facts, elapsedIntervalsOf(question), files]),
         read,
         rows: {
-          name: `balance_${asked.startDay}_${asked.endDay}`,
+          name: `balance_${question.startDay}_${question.endDay}`,
           select: async (signal) =>
-            balanceRows(await read(signal), asked.resolution, scopeName(request, workgroup)),
+            balanceRows(await read(signal), question.resolution, scopeName(request, workgroup)),
         },
         onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.balance'),
       });

@@ -70,15 +70,15 @@ export function registerExplainRoute(
     async (request, reply) => {
       const startedMs = performance.now();
       const { workgroup, authorization } = await guard(request);
-      const asked = request.query as z.output<typeof querySchema>;
+      const query = request.query as z.output<typeof querySchema>;
       const named = visibleNamed(authorization, workgroup);
-      const device = findDevice({ devices: named }, asked.device);
+      const device = findDevice({ devices: named }, query.device);
       const args = {
-        ...asked,
-        device: device ?? requireDevice('device', asked.device, authorization, workgroup),
+        ...query,
+        device: device ?? requireDevice('device', query.device, authorization, workgroup),
       };
       const { devices: visible } = authorization;
-      const unknown = () => unknownDevice(asked.device, named, visible === 'all' ? [] : visible);
+      const unknown = () => unknownDevice(query.device, named, visible === 'all' ? [] : visible);
       if (visible !== 'all' && !visible.has(args.device)) throw unknown();
 
       const gone = new AbortController();

@@ -68,24 +68,24 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, logger }: S
     },
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
-      const asked = await questionOf(request, workgroup, authorization, lake);
-      const { meters, devices } = asked.site;
+      const question = await questionOf(request, workgroup, authorization, lake);
+      const { meters, devices } = question.site;
       for (const [side, list] of Object.entries({ meters, devices }))
         if (list.length === 0)
           throw invalid(
             'site',
-            `${quote(asked.site.name)} has no ${side}, so that there is nothing to compare`,
+            `${quote(question.site.name)} has no ${side}, so that there is nothing to compare`,
           );
-      const report = siteReconciliation(asked);
+      const report = siteReconciliation(question);
       return sendParts(request, reply, lake, {
-        etag: etagOf(['reconciliation', factsOf(asked), report.files.map(({ sha256 }) => sha256)]),
-        read: async (signal) => jsonParts((await report.read(lake, signal))(asked)),
+        etag: etagOf(['reconciliation', factsOf(question), report.files.map(({ sha256 }) => sha256)]),
+        read: async (signal) => jsonParts((await report.read(lake, signal))(question)),
         rows: {
-          name: rowsName('reconciliation', asked),
+          name: rowsName('reconciliation', question),
           select: async (signal) =>
             listedRows(
               reconciliationShape,
-              rowsOfReconciliation((await report.read(lake, signal))(asked), asked),
+              rowsOfReconciliation((await report.read(lake, signal))(question), question),
             ),
         },
         onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.reconciliation'),
@@ -113,22 +113,28 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
     },
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
-      const asked = await questionOf(request, workgroup, authorization, lake);
+      const question = await questionOf(request, workgroup, authorization, lake);
       const { scenario } = request.query as z.output<typeof varianceQuerySchema>;
-      const { site, zone } = asked;
+      const { site, zone } = question;
       if (site.meters.length === 0)
         throw invalid('site', `${quote(site.name)} has no meters, and budgets are of meters`);
       const today = localDateOf(clock.now(), zone);
-      const report = siteVariance(asked, { scenario, today });
+      const report = siteVariance(question, { scenario, today });
       // The answer depends on which days are over.
-      const over = [asked.startDay, today, addDays(asked.endDay, 1)].sort()[1];
+      const over = [question.startDay, today, addDays(question.endDay, 1)].sort()[1];
       return sendParts(request, reply, lake, {
-        etag: etagOf(['variance', factsOf(asked), scenario, over, report.files.map(({ sha256 }) => sha256)]),
-        read: async (signal) => jsonParts((await report.read(lake, signal))(asked)),
+        etag: etagOf([
+          'variance',
+          factsOf(question),
+          scenario,
+          over,
+          report.files.map(({ sha256 }) => sha256),
+        ]),
+        read: async (signal) => jsonParts((await report.read(lake, signal))(question)),
         rows: {
-          name: rowsName('variance', asked),
+          name: rowsName('variance', question),
           select: async (signal) =>
-            listedRows(varianceShape, rowsOfVariance((await report.read(lake, signal))(asked))),
+            listedRows(varianceShape, rowsOfVariance((await report.read(lake, signal))(question))),
         },
         onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.variance'),
       });

@@ -40,18 +40,18 @@ export async function bindSettings(
   messagesMax: number,
 ): Promise<{ next: NextBatches; restatement: Restatement | undefined }> {
   const { connection } = context;
-  const look = () => readRow<NextBatches>(context, 'next_batches', { messages_max: messagesMax });
+  const findNext = () => readRow<NextBatches>(context, 'next_batches', { messages_max: messagesMax });
   const settings = settingsOf(workgroup);
   const known = bound.get(connection);
   if (known) {
-    const next = await look();
+    const next = await findNext();
     const { streams, sources } = next;
     if (known.settings === settings && known.streams === streams && known.sources === sources)
       return { next, restatement: undefined };
   }
   bound.delete(connection);
   const restatement = await bindStreams(connection, workgroup);
-  const next = await look();
+  const next = await findNext();
   const { streams, sources } = next;
   // After a restatement they are not kept, because the next roll-up must not restate again.
   if (restatement === undefined) bound.set(connection, { settings, streams, sources });

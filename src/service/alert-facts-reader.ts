@@ -54,8 +54,8 @@ export function createFactsReader(sources: AlertSources, workgroupId: string): (
   let known = workgroups.get(workgroupId);
 
   async function readWarehouse(): Promise<WarehouseFacts | undefined> {
-    const asked = pipeline.run(workgroupId, 'alertFacts', { known: days?.token });
-    const facts = await withTimeout(asked, FACTS_MS_MAX).catch(() => undefined);
+    const reading = pipeline.run(workgroupId, 'alertFacts', { known: days?.token });
+    const facts = await withTimeout(reading, FACTS_MS_MAX).catch(() => undefined);
     if (facts === undefined || facts === 'late') return undefined;
     if (facts.days) days = { token: facts.daysToken, facts: facts.days };
     return facts;

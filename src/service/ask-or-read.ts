@@ -23,16 +23,16 @@ export async function askOrRead<Name extends AskableName>(
   read: (assignment: Assignment) => Promise<AsJson<Operations[Name]['result']>>,
 ): Promise<AsJson<Operations[Name]['result']>> {
   const control = openControl(config, service);
-  const asked = await control.ask(workgroup.id, operation, args).finally(control.close);
-  switch (asked.kind) {
+  const result = await control.ask(workgroup.id, operation, args).finally(control.close);
+  switch (result.kind) {
     case 'answer':
-      return asked.answer;
+      return result.answer;
     case 'failed':
-      throw asked.error;
+      throw result.error;
     case 'not-running':
       await requireNewestWarehouse(config, workgroup.id, service);
       return read(assignmentOf(config, workgroup));
     default:
-      return asked satisfies never;
+      return result satisfies never;
   }
 }

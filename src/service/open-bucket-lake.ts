@@ -63,7 +63,7 @@ export async function openBucketLake(
       isForLongReads,
     });
   const stored = createStoredLake({ storeOf: (workgroupId) => workgroupStore(storage, workgroupId)!, cache });
-  const look = createLook(shared);
+  const findProblem = createProblemCheck(shared);
   const isHere = (workgroupId: string) => isLakeHere(dataDir, workgroupId, clock.now());
   return {
     source: createNearestLake({ local: localLake({ isForLongReads: false }), stored, isHere }),
@@ -71,7 +71,7 @@ export async function openBucketLake(
     isHere,
     noteCommit: stored.noteCommit,
     async readiness({ maySeeNames }) {
-      const problem = await look();
+      const problem = await findProblem();
       return { ok: problem === undefined, ...(problem && maySeeNames && { detail: { problem } }) };
     },
     async close() {
@@ -82,10 +82,10 @@ export async function openBucketLake(
 }
 
 /** Checks that objects of the bucket can be listed and read. @returns the problem if they cannot */
-function createLook(store: ObjectStore): () => Promise<string | undefined> {
+function createProblemCheck(store: ObjectStore): () => Promise<string | undefined> {
   let last: { atMs: number; problem: Promise<string | undefined> } | undefined;
 
-  async function look(): Promise<string | undefined> {
+  async function findProblem(): Promise<string | undefined> {
     const signal = AbortSignal.timeout(LOOK_MS_MAX);
     try {
       // Nothing has this name, so the answers are short.
@@ -101,7 +101,7 @@ function createLook(store: ObjectStore): () => Promise<string | undefined> {
 
   return () => {
     const atMs = performance.now();
-    if (last === undefined || atMs - last.atMs > LOOK_KEPT_MS) last = { atMs, problem: look() };
+    if (last === undefined || atMs - last.atMs > LOOK_KEPT_MS) last = { atMs, problem: findProblem() };
     return last.problem;
   };
 }

@@ -27,7 +27,7 @@ import type { Service } from './service.ts';
 import { startWhenReachable } from './start-when-reachable.ts';
 import { openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
-import { workLiveness, workOf, workReadiness } from './worker-readiness.ts';
+import { workLiveness, workReadiness, workStateOf } from './worker-readiness.ts';
 import { watchWorkElsewhere } from './worker-readiness-elsewhere.ts';
 
 /** Running roles, and their address. */
@@ -161,7 +161,7 @@ function addWorkHealth(
   if (roles.includes('worker')) {
     const workNow = () => {
       const ids = workgroups.list().map(({ id }) => id);
-      return workOf(workerNow()?.health(), ids, clock.now());
+      return workStateOf(workerNow()?.health(), ids, clock.now());
     };
     health.addReadiness('worker', (asker) => workReadiness(workNow(), asker));
     health.addLiveness('worker', (asker) =>

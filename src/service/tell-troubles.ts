@@ -23,7 +23,7 @@ export function tellTroubles(options: {
   logger: Logger;
 }): () => void {
   const { health, status, clock, startTimer, logger } = options;
-  const told = new Map<string, { text: string; atMs: UtcMs }>();
+  const noted = new Map<string, { text: string; atMs: UtcMs }>();
   const logged = new Map<string, Trouble>();
   let stopTimer = startTimer(EVERY_MS, round);
 
@@ -34,16 +34,16 @@ export function tellTroubles(options: {
     for (const { workgroupId, state } of worker.shards) {
       // The status of a shard that hibernates was written when it was closed.
       if (state === 'elsewhere' || state === 'hibernated') {
-        told.delete(workgroupId);
+        noted.delete(workgroupId);
         continue;
       }
       const own = troubles
         .filter((one) => one.workgroupId === undefined || one.workgroupId === workgroupId)
         .map((one) => ({ ...one, workgroupId }));
       const text = JSON.stringify(own);
-      const before = told.get(workgroupId);
+      const before = noted.get(workgroupId);
       if (before?.text === text && nowMs - before.atMs < REPEAT_MS) continue;
-      told.set(workgroupId, { text, atMs: nowMs });
+      noted.set(workgroupId, { text, atMs: nowMs });
       status.note(workgroupId, { troubles: own });
     }
     logChanges(troubles);

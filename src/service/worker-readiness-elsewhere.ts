@@ -6,7 +6,7 @@ import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
 import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
 import type { OpenControl } from './open-control.ts';
-import type { Work } from './worker-readiness.ts';
+import type { WorkState } from './worker-readiness.ts';
 
 /** Health checks are frequent, and each look asks every owner. */
 const KEPT_MS = 2 * SECOND_MS;
@@ -20,10 +20,10 @@ export function watchWorkElsewhere(
   workgroups: Pick<Workgroups, 'list'>,
   control: Pick<OpenControl, 'reaches' | 'isServed'>,
   clock: Clock,
-): () => Promise<Work> {
-  let last: { atMs: number; work: Promise<Work> } | undefined;
+): () => Promise<WorkState> {
+  let last: { atMs: number; work: Promise<WorkState> } | undefined;
 
-  async function look(): Promise<Work> {
+  async function readWork(): Promise<WorkState> {
     const list = workgroups.list();
     const ids = new Set(list.map(({ id }) => id));
     const fresh = readStatuses(dataDir).filter(
@@ -50,7 +50,7 @@ export function watchWorkElsewhere(
 
   return () => {
     const atMs = performance.now();
-    if (last === undefined || atMs - last.atMs > KEPT_MS) last = { atMs, work: look() };
+    if (last === undefined || atMs - last.atMs > KEPT_MS) last = { atMs, work: readWork() };
     return last.work;
   };
 }

@@ -5,7 +5,7 @@ import type { UtcMs } from '../lib/time.ts';
 import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
 
 /** The state of the work on the configured workgroups, as this process knows it. */
-export interface Work {
+export interface WorkState {
   workgroups: number;
   troubles: readonly Trouble[];
   /** Workgroups that no process has open or can open. Their uploads and explanations cannot be answered. */
@@ -15,11 +15,11 @@ export interface Work {
 }
 
 /** The state of the worker in this process. Undefined while it starts. */
-export function workOf(
+export function workStateOf(
   worker: WorkerHealth | undefined,
   workgroupIds: readonly string[],
   nowMs: UtcMs,
-): Work {
+): WorkState {
   const workgroups = workgroupIds.length;
   if (!worker) return { workgroups, troubles: [], closed: workgroupIds };
   const { backend, shards, startedAtMs, lastRoundAtMs, isStarting } = worker;
@@ -56,7 +56,7 @@ export function workOf(
 const LISTED_MAX = 20;
 
 /** A process is ready if everything that it serves can be served, and no trouble lasts for minutes. */
-export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthState {
+export function workReadiness(work: WorkState, { maySeeNames }: HealthAsker): HealthState {
   const { workgroups, troubles, closed, hibernated } = work;
   const ok = troubles.length === 0 && closed.length === 0;
   return {
@@ -72,7 +72,7 @@ export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthS
 }
 
 /** A process is alive if its work continues. Troubles are listed, but do not change the answer. */
-export function workLiveness(work: Work, live: boolean, { maySeeNames }: HealthAsker): HealthState {
+export function workLiveness(work: WorkState, live: boolean, { maySeeNames }: HealthAsker): HealthState {
   return {
     ok: live,
     detail: { troubles: work.troubles.length, ...problemsOf({ ...work, closed: [] }, maySeeNames) },
@@ -80,7 +80,7 @@ export function workLiveness(work: Work, live: boolean, { maySeeNames }: HealthA
 }
 
 function problemsOf(
-  { troubles, closed }: Work,
+  { troubles, closed }: WorkState,
   maySeeNames: boolean,
 ): { problems?: string[]; note?: string } {
   if (troubles.length + closed.length === 0) return {};
@@ -88,10 +88,10 @@ function problemsOf(
     return {
       note: 'to see the problems, ask this process directly without a proxy, or run "wattline status"',
     };
-  const told = new Set(troubles.map(({ workgroupId }) => workgroupId));
+  const withTrouble = new Set(troubles.map(({ workgroupId }) => workgroupId));
   const lines = [
     ...troubles.map(describeTrouble),
-    ...closed.filter((id) => !told.has(id)).map((id) => `workgroup ${id}: ${notOpen}`),
+    ...closed.filter((id) => !withTrouble.has(id)).map((id) => `workgroup ${id}: ${notOpen}`),
   ];
   const more = lines.length - LISTED_MAX;
   return {

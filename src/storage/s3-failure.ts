@@ -25,10 +25,10 @@ export function s3Code(text: string): string | undefined {
 /** An error for a code of S3, which says what is wrong and what to do. */
 export function s3Failure(address: string, action: S3Action, { status, text }: S3Refusal): Error {
   const code = s3Code(text);
-  const said = code === undefined ? `HTTP ${status}` : `HTTP ${status}, ${code}`;
+  const answerText = code === undefined ? `HTTP ${status}` : `HTTP ${status}, ${code}`;
   const details = { store: address, action, status, ...(code !== undefined && { code }) };
   const terminal = (name: string, advice: string) =>
-    new TerminalError(name, `${address}: ${action} was refused (${said}); ${advice}`, { details });
+    new TerminalError(name, `${address}: ${action} was refused (${answerText}); ${advice}`, { details });
   const region = /<Region>([\w-]{1,64})<\/Region>/.exec(text)?.[1];
   switch (code) {
     case 'InvalidAccessKeyId':
@@ -83,7 +83,7 @@ export function s3Failure(address: string, action: S3Action, { status, text }: S
   if (status === 409 || status === 429 || status === 408 || status >= 500)
     return new TransientError(
       'StorageBusy',
-      `${address}: ${action} failed (${said}); the same may succeed later`,
+      `${address}: ${action} failed (${answerText}); the same may succeed later`,
       {
         details,
       },

@@ -57,8 +57,8 @@ export function createS3Store(settings: S3Settings): ObjectStore {
         prefix: from,
         ...(after !== '' && { 'start-after': after }),
       };
-      const asked = { method: 'GET', key: '', query, answerBytes: LIST_BYTES_MAX, signal } as const;
-      const outcome = await ask(asked, async (answer) => {
+      const request = { method: 'GET', key: '', query, answerBytes: LIST_BYTES_MAX, signal } as const;
+      const outcome = await ask(request, async (answer) => {
         const bytes = await bytesInAnswer(answer, LIST_BYTES_MAX + 1);
         if (bytes.length > LIST_BYTES_MAX)
           throw objectTooLarge(address, 'the answer to a list', LIST_BYTES_MAX);
@@ -80,8 +80,8 @@ export function createS3Store(settings: S3Settings): ObjectStore {
     address,
     async createKey(key, bytes, signal) {
       const headers = { 'If-None-Match': '*' };
-      const asked = { method: 'PUT', key: keyOf(key), headers, content: { bytes }, signal } as const;
-      const outcome = await ask(asked, drainAnswer);
+      const request = { method: 'PUT', key: keyOf(key), headers, content: { bytes }, signal } as const;
+      const outcome = await ask(request, drainAnswer);
       if (outcome.kind === 'ok') return 'created';
       if (outcome.status === 412) return 'exists';
       throw failed('create', outcome);
@@ -93,8 +93,8 @@ export function createS3Store(settings: S3Settings): ObjectStore {
       if (outcome.kind === 'refused') throw failed('put', outcome);
     },
     async get(key, { bytesMax = GET_BYTES_MAX, signal } = {}) {
-      const asked = { method: 'GET', key: keyOf(key), answerBytes: bytesMax, signal } as const;
-      const outcome = await ask(asked, (answer) => bytesInAnswer(answer, bytesMax + 1));
+      const request = { method: 'GET', key: keyOf(key), answerBytes: bytesMax, signal } as const;
+      const outcome = await ask(request, (answer) => bytesInAnswer(answer, bytesMax + 1));
       if (isMissing(outcome)) return undefined;
       if (outcome.kind === 'refused') throw failed('get', outcome);
       if (outcome.result.length > bytesMax) throw objectTooLarge(address, key, bytesMax);
@@ -103,8 +103,8 @@ export function createS3Store(settings: S3Settings): ObjectStore {
     async getRange(key, start, length, signal) {
       if (length === 0) return Buffer.alloc(0);
       const headers = { Range: `bytes=${start}-${start + length - 1}` };
-      const asked = { method: 'GET', key: keyOf(key), headers, answerBytes: length, signal } as const;
-      const outcome = await ask(asked, async (answer) => {
+      const request = { method: 'GET', key: keyOf(key), headers, answerBytes: length, signal } as const;
+      const outcome = await ask(request, async (answer) => {
         if (answer.statusCode === 206) return bytesInAnswer(answer, length);
         answer.body.on('error', () => undefined).destroy();
         throw new TerminalError(
@@ -118,9 +118,9 @@ export function createS3Store(settings: S3Settings): ObjectStore {
       throw failed('get', outcome);
     },
     async download(key, path, expected, signal) {
-      const asked = { method: 'GET', key: keyOf(key), answerBytes: expected.bytes, signal } as const;
+      const request = { method: 'GET', key: keyOf(key), answerBytes: expected.bytes, signal } as const;
       const damaged = (what: string) => damagedObject(address, key, what);
-      const outcome = await ask(asked, (answer) =>
+      const outcome = await ask(request, (answer) =>
         receiveFile(answer.body, path, expected, { damaged, signal }),
       );
       if (isMissing(outcome)) return false;

@@ -105,7 +105,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     const drain = createAuditDrain({ streamLog, spool: openAuditSpool(options.dataDir, id), logger });
     let watch: PresenceWatch | undefined;
     const warnOnceAMinute = createRareWarning(clock, logger);
-    const look = async () => {
+    const lookForNews = async () => {
       if (deviceTimeoutMs === undefined) return;
       watch ??= await watchPresence({
         streamLog,
@@ -129,7 +129,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       deviceTimeoutMs,
       async run({ movesAudit, watches }: { movesAudit: boolean; watches: boolean | undefined }) {
         if (movesAudit) await attempt(drain);
-        if (watches) await attempt(look);
+        if (watches) await attempt(lookForNews);
         // The process that watches now has stored a newer state.
         else if (watches === false) watch = undefined;
       },

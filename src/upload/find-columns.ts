@@ -85,11 +85,11 @@ function candidatesOf(
 ): Record<ColumnRole, FoundColumn[]> {
   const parsed = header.map((name, index) => ({ index, name, ...splitUnit(name) }));
   const ofRole = (role: ColumnRole) => {
-    const said = given[role];
+    const chosenName = given[role];
     const found =
-      said === undefined
+      chosenName === undefined
         ? names[role].flatMap((known) => parsed.filter(({ base }) => base === known))
-        : parsed.filter(({ name }) => name === said);
+        : parsed.filter(({ name }) => name === chosenName);
     return found.map(({ index, name, unit }) => ({ index, name, unit }));
   };
   return Object.fromEntries(columnRoles.map((role) => [role, ofRole(role)])) as Record<

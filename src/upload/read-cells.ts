@@ -34,14 +34,14 @@ export function energyReader(
   meanHours?: number,
 ): CellReader<number> {
   const { unit: unitColumn } = columns;
-  const said = column.unit ?? (unitColumn ? undefined : options.unit);
+  const chosenUnit = column.unit ?? (unitColumn ? undefined : options.unit);
   if (column.unit !== undefined && options.unit !== undefined && column.unit !== options.unit)
     refusals.add(
       0,
       column.name,
       `is in ${column.unit} by its name, and in ${options.unit} by --unit; remove --unit`,
     );
-  if (said === undefined && !unitColumn)
+  if (chosenUnit === undefined && !unitColumn)
     refusals.add(
       0,
       column.name,
@@ -58,16 +58,16 @@ export function energyReader(
 
   return ({ line, cells }) => {
     const text = cells[column.index]!;
-    const unit = said ?? (unitColumn ? cells[unitColumn.index]! : '');
+    const unit = chosenUnit ?? (unitColumn ? cells[unitColumn.index]! : '');
     let factor = factors.get(unit);
     if (factor === undefined) {
       factor = factorOf(unit);
       factors.set(unit, factor);
     }
     if (typeof factor === 'string') {
-      if (unitColumn || said !== undefined)
-        refusals.add(said === undefined ? line : 0, unitColumn?.name ?? column.name, factor);
-      if (said !== undefined) factors.set(unit, Number.NaN);
+      if (unitColumn || chosenUnit !== undefined)
+        refusals.add(chosenUnit === undefined ? line : 0, unitColumn?.name ?? column.name, factor);
+      if (chosenUnit !== undefined) factors.set(unit, Number.NaN);
       return undefined;
     }
     if (Number.isNaN(factor)) return undefined;

@@ -69,11 +69,11 @@ function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
 /** Like `readText`, for rows that are already read. */
 export function readTable(table: UploadTable, { topic, name, meters, options }: UploadRequest): Upload {
   const refusals = createRefusals();
-  const said = options.columns ?? {};
-  for (const [role, column] of Object.entries(said))
+  const chosenColumns = options.columns ?? {};
+  for (const [role, column] of Object.entries(chosenColumns))
     if (!table.columns.includes(column))
       refusals.add(0, column, `is named for ${role}, but the file has no such column`);
-  for (const { role, columns } of findAmbiguous(table.columns, said)) {
+  for (const { role, columns } of findAmbiguous(table.columns, chosenColumns)) {
     const [first, second] = columns.map(({ name }) => `"${clipText(name)}"`);
     const which = first === second ? 'exists twice' : `can be the ${role}, and ${second} can be it too`;
     refusals.add(
@@ -82,7 +82,7 @@ export function readTable(table: UploadTable, { topic, name, meters, options }: 
       `${which}; leave one of them out, or name it (option --column ${role}=<name> of the command)`,
     );
   }
-  const columns = findColumns(table.columns, said);
+  const columns = findColumns(table.columns, chosenColumns);
   const reading = { table, columns, meters, options, refusals };
   const upload = topic === 'budget' ? readBudgetRows(reading) : readMeterRows(reading);
   if (refusals.count === 0 && upload.rows.length === 0)

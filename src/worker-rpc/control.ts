@@ -125,9 +125,9 @@ function exchange(
     'Content-Length': Buffer.byteLength(body),
     ...(!wake && { [WAKE_HEADER]: 'no' }),
   };
-  const asked = request({ host: CONTROL_HOST, port, path, method: 'POST', headers, signal, agent: false });
-  asked.once('error', reject);
-  asked.once('response', async (response) => {
+  const call = request({ host: CONTROL_HOST, port, path, method: 'POST', headers, signal, agent: false });
+  call.once('error', reject);
+  call.once('response', async (response) => {
     try {
       if (response.headers[CONTROL_HEADER] === undefined || response.statusCode === 401) {
         response.destroy();
@@ -141,7 +141,7 @@ function exchange(
       reject(error);
     }
   });
-  asked.end(body);
+  call.end(body);
   return promise;
 }
 

@@ -57,7 +57,7 @@ export async function sendCall(
   });
   signal.throwIfAborted();
   const bodyBytes = Buffer.byteLength(body);
-  const asked = request({
+  const clientRequest = request({
     host: to.host,
     port: to.port,
     path: `/${workgroupId}/${operation}`,
@@ -76,21 +76,21 @@ export async function sendCall(
     },
   });
   let isSent = false;
-  const connecting = setTimeout(() => asked.destroy(new Error('no connection in time')), CONNECT_MS);
-  asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
-  asked.once('continue', () => {
+  const connecting = setTimeout(() => clientRequest.destroy(new Error('no connection in time')), CONNECT_MS);
+  clientRequest.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
+  clientRequest.once('continue', () => {
     isSent = true;
-    asked.write(body);
-    if (path === undefined) asked.end();
-    else pipeline(createReadStream(path), asked).catch(() => undefined);
+    clientRequest.write(body);
+    if (path === undefined) clientRequest.end();
+    else pipeline(createReadStream(path), clientRequest).catch(() => undefined);
   });
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     // Errors after the answer have no listener of their own.
-    asked.on('error', reject).once('response', resolve);
+    clientRequest.on('error', reject).once('response', resolve);
   });
   answered.catch(() => undefined);
   try {
-    asked.flushHeaders();
+    clientRequest.flushHeaders();
     return await readReply(await answered);
   } catch (cause) {
     if (!isSent) {
@@ -100,7 +100,7 @@ export async function sendCall(
     return { kind: 'unknown', cause };
   } finally {
     clearTimeout(connecting);
-    asked.destroy();
+    clientRequest.destroy();
   }
 }
 

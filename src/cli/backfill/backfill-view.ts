@@ -76,16 +76,16 @@ export function describePlan(plan: AsJson<BackfillPlan>): string {
     pieces,
   );
   const of = messages === undefined ? 'an unknown number of messages' : `${formatCount(messages)} messages`;
-  const asked =
+  const cost =
     plan.source === 'archive' ? 'no request to the upstream' : `${formatCount(requests)} requests or more`;
   const range = days.length === 0 ? '' : `, days ${days[0]} to ${days.at(-1)} (${formatCount(days.length)})`;
   const again =
     quarantined && quarantined.kept > 0
       ? `  ${formatCount(quarantined.readable)} of ${formatCount(quarantined.kept)} quarantined messages can be decoded now\n`
       : '';
-  const said = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
-  if (pieces.length === 0) return `nothing to read\n${said}`;
-  return `${table}${formatCount(pieces.length)} ${pieces.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
+  const footer = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
+  if (pieces.length === 0) return `nothing to read\n${footer}`;
+  return `${table}${formatCount(pieces.length)} ${pieces.length === 1 ? 'piece' : 'pieces'}, ${of}, ${cost}${range}\n${footer}`;
 }
 
 export function describeBackfills(listed: ReadonlyArray<AsJson<ListedBackfill>>, columnsMax: number): string {

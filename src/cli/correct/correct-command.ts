@@ -164,14 +164,14 @@ function store(
     const dryRun = options.dryRun ?? false;
     const owner = await openOwner(config, workgroup, service);
     try {
-      const told = await owner.ask('correct', withRequestKey({ request: parsed.data, author, dryRun }), {
+      const answer = await owner.ask('correct', withRequestKey({ request: parsed.data, author, dryRun }), {
         signal: service.signal,
         withinMs: STORE_MS,
       });
-      printData(command, terminal, told, (columnsMax, shown) =>
+      printData(command, terminal, answer, (columnsMax, shown) =>
         describeCorrectionOutcome(shown, workgroup, columnsMax),
       );
-      if (told.outcome === 'stored') while (!service.signal.aborted && (await owner.followUp()));
+      if (answer.outcome === 'stored') while (!service.signal.aborted && (await owner.followUp()));
     } finally {
       await owner.close();
     }

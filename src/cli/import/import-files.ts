@@ -45,8 +45,8 @@ export async function dryRunFiles(
       ? '# This mapping is a guess. Save it as a file, correct it, and name it with --mapping.\n'
       : '';
     const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
-    const told = `${rows.trimEnd()}\n${describeNews(news, columnsMax)}`.trimEnd();
-    return `${heading}${mappingText(request.mapping, reasons)}\n${told.replace(/^(?=.)/gm, '# ').replace(/^$/gm, '#')}\n`;
+    const summary = `${rows.trimEnd()}\n${describeNews(news, columnsMax)}`.trimEnd();
+    return `${heading}${mappingText(request.mapping, reasons)}\n${summary.replace(/^(?=.)/gm, '# ').replace(/^$/gm, '#')}\n`;
   });
   for (const warning of news.warnings) printNote(command, terminal, `WARNING: ${warning}`);
 }

@@ -51,7 +51,7 @@ export function describeInputs(
     count('Ignored', ({ ignored }) => ignored),
     count('Refused', ({ refused }) => refused),
   ];
-  const said = inputs.flatMap((input) => [
+  const problems = inputs.flatMap((input) => [
     ...(input.lastRefused
       ? [
           `refused: ${nameOf(input)}, ${input.lastRefused.about} at ${formatInstant(input.lastRefused.atMs)}: ${input.lastRefused.reason}`,
@@ -59,7 +59,7 @@ export function describeInputs(
       : []),
     ...(input.lastIgnored === undefined ? [] : [`ignored: ${nameOf(input)}, ${input.lastIgnored}`]),
   ]);
-  const notes = [...troubles.map((one) => `failing: ${describeTrouble(one)}`), ...said];
+  const notes = [...troubles.map((one) => `failing: ${describeTrouble(one)}`), ...problems];
   const table = inputs.length === 0 ? 'no inputs\n' : formatTable(columns, inputs, columnsMax);
   return notes.length === 0 ? table : `${table}\n${notes.join('\n')}\n`;
 }

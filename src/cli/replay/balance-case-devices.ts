@@ -41,12 +41,12 @@ export async function readDevices(
       source_days: JSON.stringify(days),
     },
   );
-  const told = Map.groupBy(rows, ({ day }) => day);
+  const rowsByDay = Map.groupBy(rows, ({ day }) => day);
   return Object.fromEntries(
     caseDays(one).map((day) => [
       day,
       Object.fromEntries(
-        (told.get(day) ?? []).map(({ device, energy_wh, flags }) => [
+        (rowsByDay.get(day) ?? []).map(({ device, energy_wh, flags }) => [
           one.deviceNames.get(device)!,
           { energyWh: energy_wh, flags: JSON.parse(flags) as string[] },
         ]),

@@ -68,7 +68,7 @@ function describe([name, result]: [string, ReplayResult | BalanceResult]): strin
 
 /** Balances by day, as text. */
 function describeBalance(name: string, { day }: Extract<BalanceResult, { day: unknown }>): string {
-  const rows = Object.entries(day).map(([date, told]) => ({ date, told }));
+  const rows = Object.entries(day).map(([date, balance]) => ({ date, balance }));
   return `${name}\n${formatTable(balanceColumns, rows)}`;
 }
 
@@ -151,7 +151,7 @@ const comparedColumns = [
 
 interface BalanceRow {
   date: LocalDate;
-  told: Record<string, unknown>;
+  balance: Record<string, unknown>;
 }
 
 const balanceColumns = [
@@ -168,11 +168,16 @@ const balanceColumns = [
     ] as const
   ).map(([title, field]) => ({
     title: `${title} Wh`,
-    value: ({ told }: BalanceRow) => (told[field] === null ? '-' : Number(told[field]).toLocaleString('en')),
+    value: ({ balance }: BalanceRow) =>
+      balance[field] === null ? '-' : Number(balance[field]).toLocaleString('en'),
     align: 'right' as const,
   })),
-  { title: 'Autarky', value: ({ told }: BalanceRow) => String(told.autarky ?? '-'), align: 'right' as const },
-  { title: 'Flags', value: ({ told }: BalanceRow) => (told.flags as string[]).join(' ') },
+  {
+    title: 'Autarky',
+    value: ({ balance }: BalanceRow) => String(balance.autarky ?? '-'),
+    align: 'right' as const,
+  },
+  { title: 'Flags', value: ({ balance }: BalanceRow) => (balance.flags as string[]).join(' ') },
 ];
 
 const help = `

@@ -157,10 +157,10 @@ function worthShowing(
   { askedMs }: BalanceCase,
   intervals: Record<string, BalanceAnswer>,
 ): Record<string, BalanceAnswer> {
-  const asked = new Set(askedMs.map((ms) => formatInstant(ms).replace('.000Z', 'Z')));
+  const wantedStarts = new Set(askedMs.map((ms) => formatInstant(ms).replace('.000Z', 'Z')));
   return Object.fromEntries(
     Object.entries(intervals).filter(
-      ([start, told]) => asked.has(start) || flows.some((field) => told[field] !== 0),
+      ([start, answer]) => wantedStarts.has(start) || flows.some((field) => answer[field] !== 0),
     ),
   );
 }
@@ -178,16 +178,16 @@ const flows = [
 ];
 
 /** Replaces ids of devices by their names. */
-function named(told: BalanceAnswer, { deviceNames }: BalanceCase): BalanceAnswer {
+function named(answer: BalanceAnswer, { deviceNames }: BalanceCase): BalanceAnswer {
   const nameOf = (key: string) => {
     const dot = key.indexOf('.');
     const name = deviceNames.get(key.slice(0, dot));
     return name === undefined ? key : name + key.slice(dot);
   };
-  const rest = told.restWh as Record<string, number | null>;
-  const parts = told.parts as Array<{ device: string; within: string | null }>;
+  const rest = answer.restWh as Record<string, number | null>;
+  const parts = answer.parts as Array<{ device: string; within: string | null }>;
   return {
-    ...told,
+    ...answer,
     restWh: Object.fromEntries(Object.entries(rest).map(([key, wh]) => [nameOf(key), wh])),
     parts: parts.map((part) => ({
       ...part,

@@ -166,8 +166,8 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
       terminal,
       `other machines do not know it yet (${unreached}); a running process of this data folder tells them as soon as it can, or run the same command again`,
     );
-  const said = alreadyRevoked ? 'was already revoked' : 'is revoked';
-  printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
+  const outcome = alreadyRevoked ? 'was already revoked' : 'is revoked';
+  printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${outcome}\n`);
 }
 
 /**
@@ -176,11 +176,11 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
  */
 async function tellOthers(config: Config, tokenId: string): Promise<string | undefined> {
   const revokedAtMs = systemClock.now();
-  const told = await Promise.allSettled([
+  const results = await Promise.allSettled([
     config.queue.backend === 'redis' && tellByRedis(config, tokenId, revokedAtMs),
     config.storage.s3 && tellByBucket(config, tokenId, revokedAtMs),
   ]);
-  const reasons = told.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
+  const reasons = results.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
   return reasons.length > 0 ? reasons.join('; ') : undefined;
 }
 

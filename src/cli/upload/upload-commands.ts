@@ -95,7 +95,7 @@ async function put(
   const { requireWorkbook } = await import('../../foreign-table/read-workbook.ts');
   const { describeChecked, describePut } = await import('./upload-view.ts');
   const workgroup = chooseWorkgroup(config, options.workgroup);
-  const said = await saidOf(options);
+  const uploadOptions = await saidOf(options);
   const files: Array<{ path: string; upload: Upload }> = [];
   const problems: Problem[] = [];
   const paths = findFiles(named, terminal.cwd);
@@ -104,7 +104,7 @@ async function put(
   const workbook = { sheet, onNote: (note: string) => printNote(command, terminal, note) };
   for (const path of paths) {
     try {
-      const request = { topic, meters: workgroup.meters, options: said };
+      const request = { topic, meters: workgroup.meters, options: uploadOptions };
       const upload = await readUploadFile(resolve(terminal.cwd, path), request, workbook);
       files.push({ path, upload });
     } catch (error) {

@@ -42,7 +42,7 @@ export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>):
   const looks = new Map<string, Look>();
   let looking: Promise<void> | undefined;
 
-  async function look(workgroupId: string): Promise<void> {
+  async function readState(workgroupId: string): Promise<void> {
     const atMs = performance.now();
     try {
       const generation = await lake.newestGeneration(workgroupId);
@@ -61,7 +61,7 @@ export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>):
     const dueMs = performance.now() - keptMs;
     const due = workgroupIds.filter((id) => (looks.get(id)?.atMs ?? Number.NEGATIVE_INFINITY) <= dueMs);
     if (due.length > 0) {
-      looking ??= runAtATime(due, LOOKS_AT_ONCE, look).finally(() => {
+      looking ??= runAtATime(due, LOOKS_AT_ONCE, readState).finally(() => {
         looking = undefined;
       });
       await withTimeout(looking, ANSWER_MS);

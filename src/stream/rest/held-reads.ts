@@ -85,7 +85,7 @@ function watchHolder(
 ) {
   let refusal: { error: unknown } | undefined;
   let stopTimer = () => {};
-  const look = () => {
+  const check = () => {
     const leftMs = expiresAtMs - clock.now();
     if (leftMs <= 0) return end();
     try {
@@ -94,9 +94,9 @@ function watchHolder(
       refusal = { error };
       return end();
     }
-    stopTimer = startTimer(Math.min(RECHECK_EVERY_MS, leftMs), look);
+    stopTimer = startTimer(Math.min(RECHECK_EVERY_MS, leftMs), check);
   };
-  look();
+  check();
   return {
     throwIfRefused() {
       if (refusal !== undefined) throw refusal.error;

@@ -51,7 +51,7 @@ export function useAnswer<Answer>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
     const waitMs = everyMs === 'once' ? LIVE_MS : everyMs;
-    const look = async () => {
+    const refresh = async () => {
       clearTimeout(timer);
       if (document.hidden && (kept.has(key) || failures > 0)) return;
       try {
@@ -76,15 +76,15 @@ export function useAnswer<Answer>(
         if (failure.kind !== 'busy' && failure.kind !== 'unreachable') return;
       }
       if (gone.signal.aborted || (everyMs === 'once' && failures === 0)) return;
-      timer = setTimeout(look, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
+      timer = setTimeout(refresh, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
     };
     const onVisible = () => {
-      if (!document.hidden && (everyMs !== 'once' || failures > 0)) void look();
+      if (!document.hidden && (everyMs !== 'once' || failures > 0)) void refresh();
       else clearTimeout(timer);
     };
-    again.current = () => void look();
+    again.current = () => void refresh();
     document.addEventListener('visibilitychange', onVisible);
-    void look();
+    void refresh();
     return () => {
       gone.abort();
       clearTimeout(timer);

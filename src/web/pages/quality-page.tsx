@@ -59,7 +59,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
     statuses.answer && isCompact && `quality?${range}${only}`,
     SLOW_MS,
   );
-  const asked: Answered<unknown> = isCompact ? compact : details;
+  const answers: Answered<unknown> = isCompact ? compact : details;
   const quality = useMemo(
     () =>
       isCompact
@@ -99,7 +99,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
         />
       </div>
       <Shown
-        of={statuses.answer ? { ...asked, answer: quality } : { ...statuses, answer: undefined }}
+        of={statuses.answer ? { ...answers, answer: quality } : { ...statuses, answer: undefined }}
         what="the quality of days"
         height={400}
       >

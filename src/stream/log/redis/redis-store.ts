@@ -113,12 +113,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const trimBefore = async (offset: Offset): Promise<void> => {
     const { ms, sequence } = offsetParts(offset);
     for (;;) {
-      const asked = tail.known;
+      const known = tail.known;
       const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
         Fields | null,
         number,
       ];
-      if (!tail.continues(head, asked)) return tail.doubt();
+      if (!tail.continues(head, known)) return tail.doubt();
       if (removed === 0) return;
     }
   };
@@ -156,10 +156,10 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     },
     async page(from, to, messagesWanted) {
       const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
-      const asked = tail.known;
+      const known = tail.known;
       const answer = await redis.run(pageScript, logKeys, values);
       const [head, entries] = answer as [Fields | null, Entry[]];
-      if (!tail.continues(head, asked)) return { kind: 'changed' };
+      if (!tail.continues(head, known)) return { kind: 'changed' };
       const { epoch } = tail.known;
       const found = await redis.values(entries.map(messagesKeyOf));
       if (tail.known.epoch !== epoch) return { kind: 'changed' };

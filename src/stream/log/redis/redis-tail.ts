@@ -58,9 +58,9 @@ export function createRedisTail(options: { workgroupId: string; sender: string; 
       return true;
     },
     takeNews(news: string) {
-      const told = NEWS.exec(news);
-      if (told === null) return doubt();
-      const [, from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = told;
+      const match = NEWS.exec(news);
+      if (match === null) return doubt();
+      const [, from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = match;
       if (from === sender) return;
       const lastOffset = offsetFrom(lastId!);
       if (epoch === known.epoch && !isAfter(lastOffset, known.lastOffset)) return;
