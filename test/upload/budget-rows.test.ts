@@ -56,6 +56,24 @@ test('mean power of hours adds up to days', () => {
   ]);
 });
 
+test('days of hours are rounded on the running sum of their meter and scenario only', () => {
+  const hours = ['P50', 'P90'].flatMap((scenario) =>
+    [1, 2].flatMap((day) =>
+      Array.from({ length: 24 }, (_, hour) => `1,${day},${hour},${hour === 0 ? 0.0007 : 0},${scenario}`),
+    ),
+  );
+  const rows = readBudgets(`month,day,hour,energy_kwh,scenario\n${hours.join('\n')}`, {
+    options: { year: 2026, meter: 'PV' },
+  });
+  // 0.7 -> 1, 1.4 -> 1, for each scenario.
+  expect(rows.map(({ scenario, start, energyWh }) => `${scenario} ${start} ${energyWh}`).toSorted()).toEqual([
+    'P50 2026-01-01 1',
+    'P50 2026-01-02 0',
+    'P90 2026-01-01 1',
+    'P90 2026-01-02 0',
+  ]);
+});
+
 test('a year may be in the same file as its months', () => {
   const rows = readBudgets(
     'meter_code,period,energy_kwh,scenario\nPV,2026,100,P50\nPV,2026-01,5,P50\nPV,2026-01-01,1,P50',
@@ -119,6 +137,12 @@ test.each([
     'meter_code,start,end,energy_kwh,scenario\nPV,2026-01-01,2026-01-10,1,P50\nPV,2026-01-10,2026-01-20,1,P50',
     {},
     /^3:start: overlaps the period of line 2/,
+  ],
+  [
+    'a period of more than 3,660 days',
+    'meter_code,start,end,energy_kwh,scenario\nPV,2026-01-01,2036-01-08,1,P50\nPV,2026-01-01,2036-01-09,1,P90',
+    {},
+    /^3:end: the period is longer than 3660 days/,
   ],
   [
     'an hour that is missing',
