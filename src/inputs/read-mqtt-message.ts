@@ -4,7 +4,7 @@ import { parseTopicPattern } from '../config/topic-pattern.ts';
 import type { FieldValue } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { clipText } from '../lib/clip-text.ts';
-import { isDecimalNumber } from '../lib/decimal-number.ts';
+import { parseDecimal } from '../lib/decimal-number.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { createDeviceIds } from './device-ids.ts';
 import type { Outcome } from './input-outcome.ts';
@@ -114,7 +114,7 @@ function readValue(payload: MessagePayload, from: string, scale: number): Value 
     return { kind: 'problem', message: 'the payload is not JSON, and the rule reads a part of it' };
   const found = payload.at(from);
   if (found === undefined || found === null || found === '') return { kind: 'none' };
-  const value = typeof found === 'string' && isDecimalNumber(found.trim()) ? Number(found) : found;
+  const value = typeof found === 'string' ? (parseDecimal(found.trim()) ?? found) : found;
   if (typeof value === 'number' && Number.isFinite(value))
     return { kind: 'value', value: scaleValue(value, scale) };
   if (typeof value === 'bigint')

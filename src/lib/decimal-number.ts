@@ -8,3 +8,13 @@ const DECIMAL = /^[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 export function isDecimalNumber(text: string): boolean {
   return DECIMAL.test(text);
 }
+
+/** Digits of an integer that are read exactly. A longer one is beyond 64 bits anyway. */
+const INTEGER = /^[+-]?\d{1,64}$/;
+
+/** Reads a decimal number. Integers beyond 2^53 become bigints. @returns undefined for other text */
+export function parseDecimal(text: string): number | bigint | undefined {
+  if (!isDecimalNumber(text)) return undefined;
+  const value = Number(text);
+  return INTEGER.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
+}

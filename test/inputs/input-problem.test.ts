@@ -84,6 +84,16 @@ test('an input that is connected and cannot store messages is a problem after 30
   expect(problem()).toBeUndefined();
 });
 
+test('the messages of a minute are those of the last 60 s', async () => {
+  const { clock, counter } = setUp();
+  counter.received(3);
+  await clock.advance(30 * SECOND_MS);
+  counter.received(2);
+  expect(counter.state().perMinute).toBe(5);
+  await clock.advance(31 * SECOND_MS);
+  expect(counter.state()).toMatchObject({ perMinute: 2, received: 5 });
+});
+
 test('a process without inputs says nothing of them', () => {
   expect(inputsState([], 0, true)).toBeUndefined();
 });

@@ -4,13 +4,13 @@ import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createInputs } from '../../src/inputs/inputs.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { startSystemTimer } from '../../src/lib/timer.ts';
 import { openRedisConnection } from '../../src/redis/redis-connection.ts';
 import { createRedisLease } from '../../src/redis/redis-lease.ts';
 import type { TaskLease } from '../../src/redis/task-lease.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { createStream } from '../../src/stream/stream.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { startQuickTimer } from '../support/quick-timer.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
@@ -35,7 +35,7 @@ function configOf(ids: readonly string[], name = 'garage') {
 
 /** The inputs of one process. */
 function start(lease: TaskLease, config = configOf(['one'])) {
-  const options = { clock: systemClock, startTimer: startSystemTimer, logger: silentLogger };
+  const options = { clock: systemClock, startTimer: startQuickTimer, logger: silentLogger };
   const stream = createStream({
     openLog: () => createMemoryLog({ ...options, retentionMs: 3_600_000, bytesMax: 1e7 }),
     retentionMs: 3_600_000,
@@ -80,7 +80,18 @@ describe.skipIf(brokerMissing)('the inputs of a process', () => {
     },
   );
 
-  test.runIf(isFull)('follow the configuration, and those that have not changed stay connected', async () => {
+  test('stop when another process may have the logs', async () => {
+    let mayRun = true;
+    const { inputs, connected } = start({
+      acquireOrRenew: async () => mayRun,
+      release: async () => undefined,
+    });
+    await until('it is connected', () => connected() === 'one');
+    mayRun = false;
+    await until('it has stopped', () => inputs.states().length === 0);
+  });
+
+  test('follow the configuration, and those that have not changed stay connected', async () => {
     const always = { acquireOrRenew: async () => true, release: async () => undefined };
     const { inputs, workgroups, connected } = start(always, configOf(['one', 'two']));
     await until('both are connected', () => connected() === 'one,two');

@@ -5,15 +5,16 @@ import { StreamError } from '../../src/contract/stream-errors.ts';
 import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { startMqttInput } from '../../src/inputs/mqtt-input.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { systemClock } from '../../src/lib/time.ts';
-import { startSystemTimer } from '../../src/lib/timer.ts';
+import { type Clock, MINUTE_MS, systemClock } from '../../src/lib/time.ts';
+import { type StartTimer, startSystemTimer } from '../../src/lib/timer.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { startAckGate } from '../support/ack-gate.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { startQuickTimer } from '../support/quick-timer.ts';
 import { readToTail } from '../support/redis-log.ts';
-import { isFull } from '../support/rounds.ts';
 import { testCertificate, testCertificateKey } from '../support/test-certificate.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { startWebSocketGateway } from '../support/web-socket-gateway.ts';
 
@@ -30,11 +31,15 @@ function setUp({
   url = broker.url,
   version = 5,
   log = memoryLog(),
+  clock = systemClock,
+  startTimer = startSystemTimer,
   more = {},
 }: {
   url?: string;
   version?: 5 | '3.1.1';
   log?: StreamLog;
+  clock?: Clock;
+  startTimer?: StartTimer;
   /** More settings of the input. */
   more?: object;
 } = {}) {
@@ -60,8 +65,8 @@ function setUp({
       settings: workgroup.inputs!.mqtt[0]!,
       log,
       counter,
-      clock: systemClock,
-      startTimer: startSystemTimer,
+      clock,
+      startTimer,
       logger: silentLogger,
     });
     onTestFinished(stop);
@@ -191,32 +196,100 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     expect((await data()).toSorted(byKey)).toEqual([{ power: 7 }, { power: 7 }, { wh: 1 }, { wh: 2 }]);
   });
 
-  test.runIf(isFull)('acknowledges what is stored, and tries again while it cannot be stored', async () => {
+  test('acknowledges what is stored, and tries again while it cannot be stored, without storing it twice', async () => {
     const gate = await startAckGate(broker.port);
     onTestFinished(gate.close);
     const log = memoryLog();
-    let failures = 2;
+    let appends = 0;
     const failing: StreamLog = {
       ...log,
       async append(batch) {
-        if (failures-- > 0) throw new StreamError('StorageUnavailable', 'the disk is full');
+        appends++;
+        if (appends === 2) await log.append(batch);
+        if (appends <= 2) throw new StreamError('StorageUnavailable', 'the disk is full');
         return log.append(batch);
       },
     };
-    const { id, start, counter, connected } = setUp({ url: `mqtt://127.0.0.1:${gate.port}`, log: failing });
+    const url = `mqtt://127.0.0.1:${gate.port}`;
+    const input = setUp({ url, log: failing, startTimer: startQuickTimer });
+    const { id, start, counter, connected, data } = input;
     const storedAtAck: number[] = [];
+    const problems: Array<string | undefined> = [];
     gate.onAck = async () => {
-      storedAtAck.push((await readToTail(log)).messages.length);
+      storedAtAck.push((await data()).length);
+      problems.push(counter.state().problem);
       return 'pass' as const;
     };
     start();
     await connected();
     await broker.publish([[`${id}/x/plain`, '1']]);
-    await until('the problem shows', () => counter.state().problem?.includes('the disk is full') ?? false);
-    expect(storedAtAck).toEqual([]);
     await until('it is acknowledged', () => storedAtAck.length > 0);
-    expect(storedAtAck).toEqual([1]);
+    expect({ storedAtAck, problems }).toEqual({ storedAtAck: [1], problems: [undefined] });
     expect(counter.state()).toMatchObject({ stored: 1, problem: undefined });
+  });
+
+  test('a message that could not be stored before the input was stopped comes again', async () => {
+    const log = memoryLog();
+    let isFull = true;
+    const failing: StreamLog = {
+      ...log,
+      async append(batch) {
+        if (isFull) throw new StreamError('StorageUnavailable', 'the disk is full');
+        return log.append(batch);
+      },
+    };
+    const { id, start, counter, connected, data } = setUp({ log: failing });
+    const stop = start();
+    await connected();
+    await broker.publish([[`${id}/x/plain`, '1']]);
+    await until('the problem shows', () => counter.state().problem?.endsWith('the disk is full') ?? false);
+    await stop();
+    isFull = false;
+    start();
+    await until('it is stored', () => counter.state().stored === 1);
+    expect(await data()).toEqual([{ power: 1 }]);
+  });
+
+  test('a message that still waits when the connection ends is stored once, because the broker sends it again', async () => {
+    const gate = await startAckGate(broker.port);
+    onTestFinished(gate.close);
+    const log = memoryLog();
+    const free = Promise.withResolvers<void>();
+    const busy: StreamLog = {
+      ...log,
+      async append(batch) {
+        await free.promise;
+        return log.append(batch);
+      },
+    };
+    const url = `mqtt://127.0.0.1:${gate.port}`;
+    const { id, start, counter, connected, data } = setUp({ url, log: busy, startTimer: startQuickTimer });
+    start();
+    await connected();
+    await broker.publish([[`${id}/x/plain`, '1']]);
+    await until('one is being stored', () => counter.state().received === 1);
+    await broker.publish([[`${id}/x/plain`, '2']]);
+    await until('one waits', () => counter.state().received === 2);
+    gate.cut();
+    await until('both came again', () => counter.state().received === 4);
+    free.resolve();
+    await until('all are stored', () => counter.state().stored === 3);
+    // The first one has no time of its own, so it cannot be found again.
+    expect(await data()).toEqual([{ power: 1 }, { power: 1 }, { power: 2 }]);
+  });
+
+  test('keeps 100 bad payloads of a minute, and counts the others', async () => {
+    const clock = createTestClock();
+    const { id, start, counter, connected, messages } = setUp({ clock });
+    start();
+    await connected();
+    await broker.publish(Array.from({ length: 101 }, (_, index) => [`${id}/x/plain`, `bad ${index}`]));
+    await until('all were read', () => counter.state().refused === 101);
+    expect(await messages()).toHaveLength(100);
+    clock.leap(MINUTE_MS);
+    await broker.publish([[`${id}/x/plain`, 'bad again']]);
+    await until('it was read', () => counter.state().refused === 102);
+    expect((await messages()).at(-1)).toMatchObject({ data: { payload: 'bad again' } });
   });
 
   test('puts a bad payload into the log with its topic and its reason, acknowledges it, and continues', async () => {

@@ -78,6 +78,14 @@ describe('a line is refused with its reason:', () => {
   ])('%s', (line, message) => {
     expect(parseLine(line, 'ns')).toEqual({ kind: 'problem', message });
   });
+
+  test('a time after the year 9999', () => {
+    expect(parseLine('p v=1 253402300799', 's')).toMatchObject({ timeMs: 253_402_300_799_000 });
+    expect(parseLine('p v=1 253402300800', 's')).toEqual({
+      kind: 'problem',
+      message: 'the time "253402300800" is not within 1970 to 9999',
+    });
+  });
 });
 
 const name = fc

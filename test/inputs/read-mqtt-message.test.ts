@@ -94,6 +94,8 @@ test.each([
   ['"-3e2"', { power: -300 }],
   ['true', { power: true }],
   ['9007199254740993', { power: 9007199254740993n }],
+  ['"9007199254740993"', { power: 9007199254740993n }],
+  [' +9007199254740993', { power: 9007199254740993n }],
 ])('the payload %s is a value', (payload, data) => {
   expect(read(plain, 'a/x/power', payload)).toMatchObject([
     { kind: 'reading', table: 't', hasOwnTime: false, item: { source: null, event_time: NOW_MS, data } },

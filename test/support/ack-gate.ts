@@ -6,6 +6,8 @@ export interface AckGate {
   readonly port: number;
   /** What happens with each acknowledgement. It is held until the answer is there. */
   onAck: () => 'pass' | 'lose' | Promise<'pass' | 'lose'>;
+  /** Ends the connections that are open. */
+  cut(): void;
   close(): void;
 }
 
@@ -34,6 +36,9 @@ export async function startAckGate(brokerPort: number): Promise<AckGate> {
     });
     broker.on('data', (bytes) => client.write(bytes));
   });
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   return {
@@ -44,9 +49,10 @@ export async function startAckGate(brokerPort: number): Promise<AckGate> {
     set onAck(value) {
       gate.onAck = value;
     },
+    cut,
     close() {
       proxy.close();
-      for (const socket of sockets) socket.destroy();
+      cut();
     },
   };
 }
