@@ -25,12 +25,11 @@ export async function deliverToS3(
   });
   if (head.kind === 'refused') throw retried(s3Failure(place, 'get', head));
   const stored = head.result;
-  const storedSha256 = stored['x-amz-meta-sha256'] ?? sha256;
-  if (Number(stored['content-length']) !== bytes || storedSha256 !== sha256)
-    throw new TransientError(
-      'DestinationDiffers',
-      `${place} has ${stored['content-length']} bytes instead of the stored ${bytes}; check if another program writes it`,
-    );
+  const isOther = (what: string) =>
+    new TransientError('DestinationDiffers', `${place} has ${what}; check if another program writes it`);
+  if (Number(stored['content-length']) !== bytes)
+    throw isOther(`${stored['content-length']} bytes instead of the stored ${bytes}`);
+  if ((stored['x-amz-meta-sha256'] ?? sha256) !== sha256) throw isOther('other content than was stored');
   return place;
 }
 

@@ -29,7 +29,7 @@ export async function planDue(open: OpenExport, nowMs: UtcMs): Promise<void> {
 
 /** The periods of the schedule since the last time. */
 export function duePeriods(
-  { config, workgroup }: OpenExport,
+  { config, workgroup }: Pick<OpenExport, 'config' | 'workgroup'>,
   { dueAfter }: Pick<ExportProgress, 'dueAfter'>,
   nowMs: UtcMs,
 ): Array<{ atMs: UtcMs; period: ExportPeriod }> {

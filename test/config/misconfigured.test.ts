@@ -56,6 +56,23 @@ describe('a stream that cannot work is refused', () => {
       '1200 is more than modulus 1000',
     ],
     [
+      'a register that began too far below 0',
+      { registerChanges: [{ device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5, initial: -1e16 }] },
+      'registerChanges.0.initial',
+      'is more than 1000000000000000 Wh',
+    ],
+    [
+      'two changes at one time',
+      {
+        registerChanges: [
+          { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 },
+          { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 7 },
+        ],
+      },
+      'registerChanges.1.at',
+      'must be later than the previous change',
+    ],
+    [
       'changes that are not in the order of time',
       {
         registerChanges: [
@@ -103,6 +120,12 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
       { ...power, jitter: '1 Wh', modulus: 10_000, boundary: 'within_day', label: 'end', interval: '15m' },
       ['jitter', 'modulus', 'boundary', 'label', 'interval'],
       'has no effect with power_curve with sampling instantaneous; remove it',
+    ],
+    [
+      'a gap of averages',
+      { ...power, sampling: 'interval_average', interval: '15m', maxGap: '1h' },
+      ['maxGap'],
+      'has no effect with power_curve with sampling interval_average; remove it',
     ],
     [
       'power settings of a register',

@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -62,11 +63,18 @@ test('if a bucket refuses a file or has another one, the file stays in the outbo
   );
   expect(readdirSync(at.ledger().outbox)).toEqual(['export1_2026-11-19.csv']);
   expect(JSON.stringify(await at.ledger().runs())).not.toContain('not-the-secret');
-  s3.spoilNext();
+  s3.spoilNext('size');
   await expect(at.exports.run('export2', run, signal)).rejects.toThrow('instead of the stored');
+  s3.spoilNext('content');
   await at.clock.advance(MINUTE_MS);
   await at.work();
-  expect((await at.ledger('export2').runs())[0]).toMatchObject({ state: 'delivered', attempts: 2 });
+  expect((await at.ledger('export2').runs())[0]).toMatchObject({
+    state: 'waiting',
+    lastError: { message: expect.stringContaining('has other content than was stored; check if another') },
+  });
+  await at.clock.advance(2 * MINUTE_MS);
+  await at.work();
+  expect((await at.ledger('export2').runs())[0]).toMatchObject({ state: 'delivered', attempts: 3 });
 });
 
 test('a webhook that fails gets the same bytes again with the same key and a signature', async () => {
@@ -90,13 +98,21 @@ test('a webhook that fails gets the same bytes again with the same key and a sig
   await storeDays(at.shard, [{ ...day, energyWh: 1 }]);
   await at.publish();
   const waits = [];
+  const advice = new Set<string | undefined>();
   for (let minutes = 0; minutes < 10; minutes++) {
     await at.work();
     waits.push(webhook.received.length);
+    advice.add((await at.ledger().runs())[0]!.lastError?.message.split('; ')[1]);
     await at.clock.advance(MINUTE_MS);
   }
   // After one minute, two and four.
   expect(waits).toEqual([1, 2, 2, 3, 3, 3, 3, 4, 4, 4]);
+  expect([...advice]).toEqual([
+    'see the log of the receiver',
+    'redirects are not followed: configure the final address',
+    'check the configured headers and the secret',
+    undefined,
+  ]);
   const { received } = webhook;
   expect(received.map(({ status }) => status)).toEqual([503, 302, 403, 204]);
   expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
@@ -134,6 +150,31 @@ test('a destination that does not answer is retried at growing intervals, and ot
     lastError: { code: 'DestinationUnreachable' },
   });
   expect(waiting!.lastError!.message).toBe('127.0.0.1:1 does not answer (ECONNREFUSED)');
+  // One, two, four minutes and so on, and at most an hour.
+  for (let attempt = 2; attempt <= 8; attempt++) {
+    await at.clock.advance(HOUR_MS);
+    await at.work();
+  }
+  const [last] = await at.ledger('unreachable').runs();
+  expect(last!.attempts).toBe(8);
+  expect(Date.parse(last!.nextAttemptAt!) - Date.parse(last!.lastError!.at)).toBe(HOUR_MS);
+});
+
+test('a run that fails does not hold up the later runs of its export', async () => {
+  const webhook = await startWebhookServer();
+  const at = await openExportFixture([
+    { destination: { webhook: { url: webhook.url } }, schedule: '0 6 * * *' },
+  ]);
+  await storeDays(at.shard, [day, { ...day, day: '2026-11-20' }, { ...day, day: '2026-11-21' }]);
+  await at.publish();
+  await at.work();
+  await at.clock.advance(48 * HOUR_MS);
+  webhook.answers.push(503);
+  await at.work();
+  expect(await at.ledger().runs()).toMatchObject([
+    { period: '2026-11-20', state: 'waiting' },
+    { period: '2026-11-21', state: 'delivered' },
+  ]);
 });
 
 test('a folder that cannot be written is reported and gets its file later, and a lost outbox is made again', async () => {
@@ -150,6 +191,8 @@ test('a folder that cannot be written is reported and gets its file later, and a
   await at.clock.advance(MINUTE_MS);
   await at.work();
   expect(readdirSync(at.target)).toEqual(['export1_2026-11-19.csv']);
+  // Its reader is usually another user.
+  expect(statSync(join(at.target, 'export1_2026-11-19.csv')).mode & 0o777).toBe(0o644);
   expect(await at.ledger().pending()).toEqual([]);
 });
 

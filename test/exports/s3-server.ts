@@ -12,8 +12,8 @@ export interface S3Server {
   /** By `/bucket/key`. */
   objects: Map<string, { bytes: Buffer; headers: Record<string, string> }>;
   requests: string[];
-  /** Spoils the next object that is stored. */
-  spoilNext(): void;
+  /** Spoils the next object that is stored: it has other bytes of the same size, or fewer bytes. */
+  spoilNext(what: 'content' | 'size'): void;
   /** Answers every request like this from now on. */
   refuseWith(status: number, text: string): void;
 }
@@ -25,7 +25,7 @@ export async function startS3Server(credentials: {
 }): Promise<S3Server> {
   const objects: S3Server['objects'] = new Map();
   const requests: string[] = [];
-  let spoil = false;
+  let spoil: 'content' | 'size' | undefined;
   let refusal: { status: number; text: string } | undefined;
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
@@ -38,9 +38,12 @@ export async function startS3Server(credentials: {
     if (request.method === 'PUT') {
       const md5 = createHash('md5').update(body).digest('base64');
       if (request.headers['content-md5'] !== md5) return refuse(400, 'BadDigest');
-      const meta = String(request.headers['x-amz-meta-sha256']);
-      objects.set(path, { bytes: spoil ? body.subarray(1) : body, headers: { 'x-amz-meta-sha256': meta } });
-      spoil = false;
+      const bytes = { content: Buffer.alloc(body.length), size: body.subarray(1), undefined: body }[
+        `${spoil}`
+      ];
+      const meta = spoil === 'content' ? sha256(bytes) : String(request.headers['x-amz-meta-sha256']);
+      objects.set(path, { bytes, headers: { 'x-amz-meta-sha256': meta } });
+      spoil = undefined;
       return response.writeHead(200).end();
     }
     const found = objects.get(path);
@@ -58,13 +61,17 @@ export async function startS3Server(credentials: {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     objects,
     requests,
-    spoilNext: () => {
-      spoil = true;
+    spoilNext: (what) => {
+      spoil = what;
     },
     refuseWith: (status, text) => {
       refusal = { status, text };
     },
   };
+}
+
+function sha256(data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex');
 }
 
 export async function bodyOf(request: IncomingMessage): Promise<Buffer> {
@@ -88,7 +95,6 @@ function isSigned(
     );
   if (!match) return false;
   const [, key, date, ofRegion, signedHeaders = '', signature] = match;
-  const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
   if (headers['x-amz-content-sha256'] !== sha256(body)) return false;
   const names = signedHeaders.split(';');
   for (const needed of [

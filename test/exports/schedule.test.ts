@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { duePeriods } from '../../src/exports/due-periods.ts';
 import { parsePeriod, periodAt } from '../../src/exports/export-period.ts';
 import { addDays, DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/publish-fixture.ts';
@@ -39,6 +41,29 @@ test('each range is the days that are over when it is due', () => {
     '2025',
     '2026-01-01_to_2026-03-01',
   ]);
+});
+
+test('on the first day of a year, the year and the month to date are those that ended yesterday', () => {
+  const atMs = Date.parse('2026-01-01T05:00:00Z');
+  const names = (['month_to_date', 'year_to_date'] as const).map((range) => periodAt(range, atMs, 'Etc/UTC'));
+  expect(names.map(({ name }) => name)).toEqual(['2025-12', '2025']);
+});
+
+test('of the periods that were due while nothing ran, the newest 31 are exported', () => {
+  const destination = { folder: '/exports' };
+  const daily = { id: 'daily', workgroup: 'acme', report: 'daily_energy', range: 'yesterday', format: 'csv' };
+  const { workgroups, exports } = configSchema.parse({
+    workgroups: [{ id: 'acme' }],
+    exports: [{ ...daily, schedule: '0 6 * * *', destination }],
+  });
+  const open = { config: exports[0]!, workgroup: workgroups[0]! };
+  const dueAfter = '2026-01-01T12:00:00.000Z';
+  const due = (now: string) =>
+    duePeriods(open, { dueAfter }, Date.parse(now)).map(({ period }) => period.name);
+  expect(due('2026-02-01T05:59:59Z')).toHaveLength(30);
+  expect(due('2026-02-01T06:00:00Z').slice(0, 1)).toEqual(['2026-01-01']);
+  const late = due('2026-03-01T12:00:00Z');
+  expect([late.length, late[0], late.at(-1)]).toEqual([31, '2026-01-29', '2026-02-28']);
 });
 
 test('a period is parsed from its name, and other texts are refused', () => {
@@ -162,6 +187,10 @@ test('energy that has changed since marks the files of its days, until it is as 
     { revision: 1, days: changed },
     { revision: 2, days: [{ day: '2026-11-18', beforeWh: 260, afterWh: 261 }] },
   ]);
+  const sinceOf = async () => (await at.ledger().runs())[1]!.outdated?.since;
+  const since = await sinceOf();
+  expect((await compare(week(262)))[1]!.days).toMatchObject([{ afterWh: 262 }]);
+  expect(await sinceOf()).toBe(since);
   expect((await compare(week(260)))[1]).toEqual({ revision: 2, days: undefined });
 });
 

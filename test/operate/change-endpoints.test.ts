@@ -116,6 +116,14 @@ test('a wrong request is refused by its member', async () => {
   }
 });
 
+test('the body of an action has at most 4,096 bytes', async () => {
+  const answer = await shared.of('filled').ask('POST', 'backfills', { body: { source: 'x'.repeat(4_096) } });
+  expect(answer).toMatchObject({
+    status: 413,
+    body: { message: expect.stringContaining('at most 4,096 bytes') },
+  });
+});
+
 interface Exports {
   exports: Array<{ id: string; runs: Array<{ state: string; name: string }>; nextAt: string | null }>;
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { ExportRun } from '../../src/exports/export-ledger.ts';
+import { stateOfRuns } from '../../src/exports/list-exports.ts';
 import { findHealth } from '../../src/operate/find-health.ts';
 import type { WorkgroupState } from '../../src/operate/workgroup-state.ts';
 import { emptyStatus } from '../../src/pipeline/workgroup-status.ts';
@@ -39,6 +41,7 @@ test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason:
   ],
   ['a failing stage', { poll: { lastError } }, 'attention', 'poll: no answer', ['stage']],
   ['a delay', { lagSeconds: 600 }, 'attention', 'the work is 10 minutes behind the stream', ['lag']],
+  ['five minutes', { lagSeconds: 300 }, 'attention', 'the work is 5 minutes behind the stream', ['lag']],
   ['a short delay', { lagSeconds: 299 }, 'good', 'all is well', []],
   ['a gap', { gaps: 2 }, 'attention', '2 gaps of the stream could not be read', ['gap']],
   ['old rejections', { quarantined: 1 }, 'good', 'all is well', ['quarantine']],
@@ -108,5 +111,24 @@ test('the worst finding comes first, and one that lasts is not told twice', () =
     ['bad', 'stage'],
     ['attention', 'gap'],
     ['note', 'quarantine'],
+  ]);
+});
+
+test('at most 100 findings are told', () => {
+  const problems = Array.from({ length: 101 }, (_, index) => ({
+    path: `devices.${index}`,
+    message: 'is empty',
+  }));
+  expect(findHealth({ ...well, problems }).findings.map(({ path }) => path)).toEqual(
+    problems.slice(0, 100).map(({ path }) => path),
+  );
+});
+
+test('an export tells its newest failed run only', () => {
+  const failed = (period: string) =>
+    ({ period, lastError: { message: `${period} is refused` } }) as ExportRun;
+  const state = { ...stateOfRuns('daily', []), troubled: [failed('2026-11-18'), failed('2026-11-19')] };
+  expect(findHealth({ ...well, exports: [state] }).findings.map(({ message }) => message)).toEqual([
+    'export daily, 2026-11-19: 2026-11-19 is refused',
   ]);
 });

@@ -30,6 +30,7 @@ test('the examples of the page are valid', () => {
         { ...main, role: 'grid_import', from: '2026-04-01' },
         { device: 'heat', source: 'total', role: 'consumption', within: 'garage.main', to: '2026-03-31' },
         { device: 'heat', source: 'rod', role: 'consumption', within: 'site' },
+        { device: 'heat', source: 'day', role: 'consumption', from: '2026-04-01', to: '2026-04-01' },
         { device: 'heat', source: 'net', role: 'grid_import', negativeRole: 'grid_export' },
         { device: 'heat', source: 'idle', role: 'production', negativeRole: 'other' },
       ],
