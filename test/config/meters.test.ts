@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
+import { absentInAll, type SiteConfig } from '../../src/config/meters.ts';
 import { zodProblems } from '../../src/config/zod-problems.ts';
 import { loadConfig } from '../support/load-config.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -152,6 +153,15 @@ test.each([
   ],
 ])('%s is refused with its path', (_, workgroup, expected) => {
   expect(problemsOf(workgroup)).toEqual([expect.stringMatching(expected)]);
+});
+
+test('a role is absent in a workgroup if it is absent in all of its sites', () => {
+  const one: Pick<SiteConfig, 'absent'> = { absent: ['grid_export', 'production'] };
+  const other: typeof one = { absent: ['production'] };
+  expect(absentInAll([])).toEqual([]);
+  expect(absentInAll([one])).toEqual(['grid_export', 'production']);
+  expect(absentInAll([one, other])).toEqual(['production']);
+  expect(absentInAll([one, other, { absent: [] }])).toEqual([]);
 });
 
 test('meters and sites can be listed in files, and a meter or device can be in several sites', () => {

@@ -72,6 +72,18 @@ test('a total source contains the other sources of its device of equal role, on 
   ]);
 });
 
+test('a source that is within another one by its own setting stays there, whatever the total source of its device is', () => {
+  const roles = [
+    { device: 'garage', source: 'l1', role: 'consumption', within: 'site' },
+    { source: 'total', role: 'consumption' },
+  ];
+  const resolver = resolverOf(roles, { totalSource: 'total' });
+  expect(resolver.spans([{ device: garage, source: 'total' }])).toMatchObject([
+    { source: 'total', within: undefined },
+    { source: 'l1', within: 'site' },
+  ]);
+});
+
 test('sources with exact names are known before their first message', () => {
   const resolver = resolverOf([
     { device: 'garage', source: 'pv', role: 'production' },

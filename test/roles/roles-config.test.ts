@@ -56,6 +56,14 @@ test.each<[name: string, roles: object[], message: RegExp]>([
     /^roles\.0\.device: "gerage" is neither the id nor the name of a device; devices has garage, heat$/,
   ],
   [
+    'two exact entries on one day, the later one first',
+    [
+      { ...main, from: '2026-03-31' },
+      { ...main, role: 'grid_import', to: '2026-03-31' },
+    ],
+    /^roles\.1\.source: device ".*", source "main" already has a role at that time/,
+  ],
+  [
     'two exact entries on one day',
     [
       { ...main, to: '2026-03-31' },
