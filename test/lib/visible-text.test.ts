@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { visibleData, visibleLines, visibleText } from '../../src/lib/visible-text.ts';
+import { visibleData, visibleLine, visibleLines, visibleText } from '../../src/lib/visible-text.ts';
 import { isFull } from '../support/rounds.ts';
 
 test('characters that are not seen are written out, and all others stay', () => {
@@ -9,6 +9,7 @@ test('characters that are not seen are written out, and all others stay', () => 
   );
   const plain = 'Dach Süd · 東京 🔆 100 % "quoted" \\ slash';
   expect(visibleText(plain)).toBe(plain);
+  expect(visibleLine(' a\n\tb\u0007 ')).toBe('a b\\u0007');
   expect(visibleLines('a\n\u001bb\n')).toBe('a\n\\u001bb\n');
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type CachedObject, openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import type { ObjectStore } from '../../src/storage/object-store.ts';
+import { damagedObject, type ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isFull, rounds } from '../support/rounds.ts';
@@ -284,6 +284,22 @@ describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
     await cache.close();
     await closed;
   });
+});
+
+test('an object that arrives damaged once is fetched again', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const object = await putObject(store, 'a');
+  let downloads = 0;
+  const damaging: ObjectStore = {
+    ...store,
+    async download(key, ...more) {
+      if (downloads++ === 0) throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');
+      return store.download(key, ...more);
+    },
+  };
+  const cache = await openCache();
+  using _held = await cache.pin([{ ...object, store: damaging }]);
+  expect([downloads, isSound(cache.folder, object)]).toEqual([2, true]);
 });
 
 test('after kill -9 at any moment the folder has complete files only', async () => {

@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { TransientError } from '../../src/lib/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ListOptions, ObjectStore } from '../../src/storage/object-store.ts';
 import { repeatRequests } from '../../src/storage/repeat-requests.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
@@ -100,4 +102,28 @@ describe.skipIf(s3Missing)('a bucket behind a network', () => {
     await ended;
     expect(counts.requests).toBe(1);
   });
+});
+
+test('a list that is cut goes on after its last key as long as keys come, and has as many as were asked for', async () => {
+  const folder = createFolderStore(tempDir());
+  const some = objects.slice(0, 14);
+  for (const { key, bytes } of some) await folder.put(key, { bytes });
+  const cut: ObjectStore = {
+    ...folder,
+    async *list(prefix, options) {
+      let count = 0;
+      for await (const object of folder.list(prefix, options)) {
+        if (count++ === 1) throw new TransientError('StorageUnreachable', 'the connection has ended');
+        yield object;
+      }
+    },
+  };
+  const listed = async (options: ListOptions = {}) => {
+    const keys: string[] = [];
+    const store = repeatRequests(cut, { pauseMs: 1, patienceMs: 2_000 });
+    for await (const { key } of store.list('files/', options)) keys.push(key);
+    return keys;
+  };
+  expect(await listed()).toEqual(some.map(({ key }) => key));
+  expect(await listed({ keysMax: 5 })).toEqual(some.slice(0, 5).map(({ key }) => key));
 });

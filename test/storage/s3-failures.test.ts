@@ -2,6 +2,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readListAnswer } from '../../src/storage/list-answer.ts';
 import { probeStore } from '../../src/storage/probe-store.ts';
+import { s3Failure } from '../../src/storage/s3-failure.ts';
 import { createS3Store, type S3Settings } from '../../src/storage/s3-store.ts';
 import { objectUrl, signS3 } from '../../src/storage/sign-s3.ts';
 import { startS3Server } from '../exports/s3-server.ts';
@@ -85,6 +86,18 @@ test('a store that ignores conditions is refused with what is missing', async ()
   expect(error).toMatchObject({ code: 'StorageUnsuitable', retryable: false });
   expect(error?.message).toContain('ignores "If-None-Match: *"');
   expect(server.objects.size).toBe(0);
+});
+
+test.each([
+  [400, 'StorageRefused', false],
+  [403, 'StorageForbidden', false],
+  [307, 'StorageRegionWrong', false],
+  [408, 'StorageBusy', true],
+  [409, 'StorageBusy', true],
+  [429, 'StorageBusy', true],
+  [503, 'StorageBusy', true],
+])('HTTP %i without a code is %s, and may succeed later: %s', (status, code, retryable) => {
+  expect(s3Failure('s3://energy', 'put', { status, text: '' })).toMatchObject({ code, retryable });
 });
 
 test('a wrong region is named with the right one', async () => {
