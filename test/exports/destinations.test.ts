@@ -12,9 +12,11 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import { deliverToFolder } from '../../src/exports/deliver-folder.ts';
 import { fromDiskError } from '../../src/exports/disk-error.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/publish-fixture.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { openExportFixture } from './exports-fixture.ts';
 import { startS3Server } from './s3-server.ts';
 import { startWebhookServer } from './webhook-server.ts';
@@ -191,9 +193,17 @@ test('a folder that cannot be written is reported and gets its file later, and a
   await at.clock.advance(MINUTE_MS);
   await at.work();
   expect(readdirSync(at.target)).toEqual(['export1_2026-11-19.csv']);
-  // Its reader is usually another user.
-  expect(statSync(join(at.target, 'export1_2026-11-19.csv')).mode & 0o777).toBe(0o644);
   expect(await at.ledger().pending()).toEqual([]);
+});
+
+test('other users may read a delivered file, although the file of the service is private', async () => {
+  const name = 'export1_2026-11-19.csv';
+  const [path, target] = [join(tempDir(), name), tempDir()];
+  writeFileSync(path, 'day\n', { mode: 0o600 });
+  const outgoing = { path, name, bytes: 4, sha256: '', contentType: 'text/csv', idempotencyKey: name };
+  const delivered = await deliverToFolder(target, outgoing);
+  expect(delivered).toBe(join(target, name));
+  expect(statSync(delivered).mode & 0o777).toBe(0o644);
 });
 
 test.skipIf(!existsSync('/dev/full'))('a full disk is called so, whoever notices it', async () => {

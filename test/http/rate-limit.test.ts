@@ -48,6 +48,15 @@ describe('the rate limit', () => {
     expect(await status(one)).toBe(429);
   });
 
+  test('gives no more than a minute of requests at once, however long a token was idle', async () => {
+    const { clock, issue, status } = await setUpLimited(3);
+    const token = `Bearer ${(await issue()).token}`;
+    expect(await status(token)).toBe(200);
+    await clock.advance(300_000);
+    for (let round = 0; round < 3; round++) expect(await status(token)).toBe(200);
+    expect(await status(token)).toBe(429);
+  });
+
   test('counts a token once for all spellings of its header and all addresses', async () => {
     const { issue, status } = await setUpLimited(4);
     const { token } = await issue();
