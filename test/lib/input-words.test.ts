@@ -5,6 +5,7 @@ test.each([
   ['maxPwoer', ['maxPower', 'maxGap'], 'maxPower'],
   ['tabel', ['table', 'label'], 'label'],
   ['TABLE', ['label', 'table'], 'table'],
+  ['maxPwer', ['maxPowers', 'maxPower'], 'maxPower'],
   ['abc', ['abd', 'abcd'], 'abd'],
   ['ab', ['ac'], undefined],
   ['interval', ['direction'], undefined],
