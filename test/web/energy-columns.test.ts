@@ -12,6 +12,16 @@ const all = () => true;
 const name = (key: string) => key;
 
 describe('columns of series', () => {
+  test('the series with the most energy comes first', () => {
+    const { series } = seriesColumns(
+      { '2026-11-19': { a: dayOfSeries(5), b: dayOfSeries(2) }, '2026-11-20': { b: dayOfSeries(9) } },
+      all,
+      name,
+      frame('2026-11-19', '2026-11-20'),
+    );
+    expect(series.map(({ key }) => key)).toEqual(['b', 'a']);
+  });
+
   test('a day without data is missing, days before the first data and after today are empty', () => {
     const { columns } = seriesColumns(
       { '2026-11-19': { a: dayOfSeries(5) }, '2026-11-20': {}, '2026-11-21': { a: dayOfSeries(0) } },

@@ -94,6 +94,29 @@ describe('the overview', () => {
     ]);
   });
 
+  test('of several silent devices, names the one that has been silent for longest', () => {
+    const seen = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+    const silent = {
+      [shed]: { ...statuses[shed]!, state: 'online' as const, lastSeen: seen(30) },
+      [roof]: { ...statuses[roof]!, lastSeen: seen(60) },
+    };
+    expect(found({}, silent).map(([, text]) => text)).toEqual([
+      expect.stringMatching(/^roof .*, and .*other device/),
+    ]);
+  });
+
+  test('names doubtful days of the last seven days, and none before them', () => {
+    const flagged = (day: string) => {
+      const details = {
+        [shiftDay(today, -1)]: { [`${roof}.pv`]: dayOfSeries(1) },
+        [day]: { [`${roof}.pv`]: dayOfSeries(1, { flags: ['partial'] }) },
+      };
+      return found(details, {}).map(([, text]) => text);
+    };
+    expect(flagged(shiftDay(today, -7))).toEqual([expect.stringContaining('only a part')]);
+    expect(flagged(shiftDay(today, -8))).toEqual([]);
+  });
+
   test('names closed days that have changed, and holes that were filled, but not the past of a source that has just begun', () => {
     const change = (day: string, source: string, kind: 'added' | 'restated') => ({
       ...{ day, device: roof, source, kind, differenceWh: 1_000 },
