@@ -15,7 +15,7 @@ export interface StageHealth {
    * - `failing`: its last run failed; it is retried at `retryAtMs`
    * - `late`: no success for ten periods
    * - `stuck`: a run has not ended after its time limit
-   * - `unscheduled`: it was not begun for five periods
+   * - `unscheduled`: it was not called for five periods, and no call is under way
    */
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
   /** The stage runs this often without being asked. */
@@ -38,7 +38,11 @@ export interface StageHealth {
 
 /** Records the runs of the stages of one shard. A worker counts as alive by progress, not by presence. */
 export interface Progress {
-  tick(stage: StageName): void;
+  /**
+   * Notes a call of the stage. It can wait for another stage of its lane before it runs.
+   * @returns to be called when the call ends
+   */
+  tick(stage: StageName): () => void;
   /**
    * The time (ms) for which a failed stage still has to wait before its retry. It doubles with each failure,
    * and is at least what a server has asked for.
@@ -65,6 +69,9 @@ export function createProgress(
 ): Progress {
   const { clock, timeLimitMs } = options;
   const openedAtMs = clock.now();
+  const callsUnderWay = new Map<StageName, number>();
+  const count = (stage: StageName, by: 1 | -1) =>
+    void callsUnderWay.set(stage, (callsUnderWay.get(stage) ?? 0) + by);
   const records = new Map(paces.map((row) => [row.stage, emptyRecord(row, openedAtMs)]));
   const at = (stage: StageName) => {
     const record = records.get(stage);
@@ -78,6 +85,8 @@ export function createProgress(
   return {
     tick: (stage) => {
       at(stage).lastTickAtMs = clock.now();
+      count(stage, 1);
+      return () => count(stage, -1);
     },
     backOffMs: (stage) => Math.max(0, (at(stage).retryAtMs ?? 0) - clock.now()),
     started: (stage) => {
@@ -107,7 +116,11 @@ export function createProgress(
     health: () =>
       [...records.values()].map((record) => ({
         ...record,
-        state: stateOf(record, { nowMs: clock.now(), timeLimitMs: timeLimitMs(record.stage) }),
+        state: stateOf(record, {
+          nowMs: clock.now(),
+          timeLimitMs: timeLimitMs(record.stage),
+          isCalled: (callsUnderWay.get(record.stage) ?? 0) > 0,
+        }),
       })),
   };
 }
@@ -131,12 +144,16 @@ function emptyRecord({ stage, everyMs, lateAfterMs }: Omit<StagePace, 'leastMs'>
   };
 }
 
-function stateOf(record: Record, times: { nowMs: UtcMs; timeLimitMs: number }): StageHealth['state'] {
-  const { nowMs, timeLimitMs } = times;
+function stateOf(
+  record: Record,
+  now: { nowMs: UtcMs; timeLimitMs: number; isCalled: boolean },
+): StageHealth['state'] {
+  const { nowMs, timeLimitMs, isCalled } = now;
   const { everyMs, runningSinceMs, openedAtMs } = record;
   const age = (atMs: UtcMs | null) => nowMs - (atMs ?? openedAtMs);
   if (runningSinceMs !== null && age(runningSinceMs) > timeLimitMs + STUCK_GRACE_MS) return 'stuck';
-  if (age(record.lastTickAtMs) > Math.max(5 * everyMs, 15 * SECOND_MS)) return 'unscheduled';
+  // A stage is not called again during a call, which can be a long run or the wait for one.
+  if (!isCalled && age(record.lastTickAtMs) > Math.max(5 * everyMs, 15 * SECOND_MS)) return 'unscheduled';
   if (age(record.lastSuccessAtMs) > Math.max(10 * everyMs, MINUTE_MS) && runningSinceMs === null)
     return 'late';
   return record.failures > 0 ? 'failing' : 'ok';

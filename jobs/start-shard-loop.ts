@@ -92,7 +92,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   }
 
   async function runOnce(stage: StageName): Promise<AfterRun> {
-    progress.tick(stage);
+    const ended = progress.tick(stage);
     if (stageTable[stage].lane === 'derive') await polled.passed;
     if (stage === 'commit') await published.passed;
     try {
@@ -113,6 +113,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
       if (reason) onLost(reason);
       return { waitMs: progress.backOffMs(stage) };
     } finally {
+      ended();
       if (stage === 'poll') polled.open();
       if (stage === 'publish') published.open();
     }

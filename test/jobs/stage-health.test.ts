@@ -11,7 +11,7 @@ function setUp() {
   const passMs = (ms: number) => {
     for (let passed = 0; passed < ms; passed += 1_000) {
       clock.ms += Math.min(1_000, ms - passed);
-      progress.tick('poll');
+      progress.tick('poll')();
     }
   };
   return { clock, progress, health, passMs };
@@ -20,7 +20,7 @@ function setUp() {
 test('a stage is ok before its first run and after each that succeeds', () => {
   const { clock, progress, health } = setUp();
   expect(health()).toMatchObject({ state: 'ok', lastSuccessAtMs: null, lastError: null });
-  progress.tick('poll');
+  progress.tick('poll')();
   progress.started('poll');
   clock.ms += 250;
   progress.succeeded('poll');
@@ -45,7 +45,7 @@ test('a stage that fails is tried again later and later, at most a minute later,
     expect(progress.backOffMs('poll')).toBe(0);
   }
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  progress.tick('poll');
+  progress.tick('poll')();
   progress.started('poll');
   progress.succeeded('poll');
   expect(health()).toMatchObject({ state: 'ok', failures: 0, retryAtMs: null });
@@ -79,12 +79,12 @@ test('the last error stays to be seen, with whether a retry is worth it', () => 
 
 test('a stage whose ticks stop coming is unscheduled', () => {
   const { clock, progress, health } = setUp();
-  progress.tick('poll');
+  progress.tick('poll')();
   clock.ms += 15_000;
   expect(health().state).toBe('ok');
   clock.ms += 1;
   expect(health().state).toBe('unscheduled');
-  progress.tick('poll');
+  progress.tick('poll')();
   expect(health().state).toBe('ok');
 });
 

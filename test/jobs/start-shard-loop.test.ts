@@ -261,6 +261,21 @@ test('runs that stop coming are seen', async () => {
   await end();
 });
 
+test('a roll-up within its time limit is no lack of runs, neither of its own nor of what waits behind it', async () => {
+  const rollup = Promise.withResolvers<void>();
+  const { clock, healthOf, end } = setUp({ rollup: () => rollup.promise });
+  await until('it rolls up', () => healthOf('rollup').runningSinceMs !== null);
+  await until('the publication waits', () => healthOf('publish').lastTickAtMs !== null);
+  clock.aheadMs = 9 * 60_000;
+  expect(healthOf('rollup').state).toBe('ok');
+  expect(healthOf('publish').state).toBe('late');
+  clock.aheadMs = 11 * 60_000;
+  expect(healthOf('rollup').state).toBe('stuck');
+  rollup.resolve();
+  await until('it has ended', () => healthOf('rollup').state === 'ok');
+  await end();
+});
+
 test('a shard that stops aborts its stages, and abandons those that do not end', async () => {
   const heeding = setUp({ poll: (_, signal) => sleep(60_000, undefined, { signal }) });
   await until('it runs', () => heeding.healthOf('poll').runningSinceMs !== null);

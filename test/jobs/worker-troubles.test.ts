@@ -50,7 +50,7 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
       for (const stage of stages) {
         const how = broken[stage];
         if (how === 'is never called') continue;
-        progress.tick(stage);
+        progress.tick(stage)();
         if (how === 'waits' || progress.backOffMs(stage) > 0) continue;
         progress.started(stage);
         if (how === 'fails')
