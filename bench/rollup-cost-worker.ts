@@ -85,8 +85,8 @@ async function measureYear(shard: Shard): ReturnType<Part> {
   return {
     lines: [
       `a year of 1,000 devices: first roll-up ${perMillion(first, millions)}, every reading again ${perMillion(full, millions)}`,
-      `a late reading in it: ${told(late)}`,
-      `nothing new: ${told(idle)}`,
+      `a late reading in it: ${describeWork(late)}`,
+      `nothing new: ${describeWork(idle)}`,
     ],
     ratios: [
       {
@@ -119,7 +119,7 @@ async function measureNights(shard: Shard, zeroAtNight: boolean): ReturnType<Par
   const late = await lateReadings(shard, 'Europe/Paris', true);
   const nights = zeroAtNight ? 'that show 0 every night' : 'that only grow';
   return {
-    lines: [`a late reading in three years of 100 devices ${nights}: ${told(late)}`],
+    lines: [`a late reading in three years of 100 devices ${nights}: ${describeWork(late)}`],
     ratios: [],
     lateCpuMs: late.cpuMs,
   };
@@ -174,7 +174,7 @@ async function lateReadings(shard: Shard, timezone: string, halfway = false): Pr
   return { runs: middle('runs'), cpuMs: middle('cpuMs'), ms: middle('ms') };
 }
 
-function told({ runs, cpuMs, ms }: Work): string {
+function describeWork({ runs, cpuMs, ms }: Work): string {
   return `${runs} statements, ${cpuMs.toFixed(0)} ms of CPU, ${ms.toFixed(0)} ms`;
 }
 

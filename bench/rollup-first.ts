@@ -23,7 +23,7 @@ export async function benchRollUpFirst(print: (line: string) => void): Promise<R
   try {
     await fillSite(shard, { devices: 200, readings: READINGS, stepMs: 300_000, batch: 250_000 });
     const first = await timesOf(() => rollUpAll(shard, siteConfig('Europe/Paris')));
-    tell(`first roll-up of ${READINGS} messages`, first);
+    printTimes(`first roll-up of ${READINGS} messages`, first);
     const full: Times[] = [];
     // Another zone restates every interval and day from the readings that are stored.
     for (let round = 0; round < ROUNDS; round++)
@@ -31,7 +31,7 @@ export async function benchRollUpFirst(print: (line: string) => void): Promise<R
         await timesOf(() => rollUpAll(shard, siteConfig(round % 2 === 0 ? 'Europe/London' : 'Europe/Paris'))),
       );
     const middle = full.toSorted((one, other) => one.cpuMs - other.cpuMs)[ROUNDS >> 1]!;
-    tell('full roll-up of stored readings', middle);
+    printTimes('full roll-up of stored readings', middle);
     return [
       {
         name: 'first roll-up: CPU of a full one of stored readings, times its own',
@@ -44,7 +44,7 @@ export async function benchRollUpFirst(print: (line: string) => void): Promise<R
     rmSync(folder, { recursive: true, force: true });
   }
 
-  function tell(title: string, { cpuMs, ms, statements }: Times): void {
+  function printTimes(title: string, { cpuMs, ms, statements }: Times): void {
     print(`${title}: ${(cpuMs / 1_000).toFixed(2)} s of CPU, ${(ms / 1_000).toFixed(2)} s`);
     for (const { name, runs, cpuMs: own } of statements.slice(0, TOP))
       print(

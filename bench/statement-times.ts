@@ -25,14 +25,14 @@ export interface Times {
 export async function timesOf(work: () => Promise<unknown>): Promise<Times> {
   const { prototype } = DuckDBConnection;
   const { run } = prototype;
-  const given: Array<{ sql: string; cpuMs: number }> = [];
+  const times: Array<{ sql: string; cpuMs: number }> = [];
   // Every statement of the roll-up comes by here.
   prototype.run = async function (...parameters) {
     const before = process.cpuUsage();
     try {
       return await run.apply(this, parameters);
     } finally {
-      given.push({ sql: parameters[0], cpuMs: cpuMsSince(before) });
+      times.push({ sql: parameters[0], cpuMs: cpuMsSince(before) });
     }
   };
   const before = process.cpuUsage();
@@ -43,7 +43,7 @@ export async function timesOf(work: () => Promise<unknown>): Promise<Times> {
     prototype.run = run;
   }
   const [cpuMs, ms] = [cpuMsSince(before), performance.now() - startMs];
-  return { cpuMs, ms, runs: given.length, statements: byName(given) };
+  return { cpuMs, ms, runs: times.length, statements: byName(times) };
 }
 
 function byName(given: ReadonlyArray<{ sql: string; cpuMs: number }>): StatementTime[] {

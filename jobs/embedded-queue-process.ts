@@ -19,11 +19,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => un
 // The queue keeps nothing, so nothing is lost.
 process.on('disconnect', () => process.exit());
 
-const logger = createForwardingLogger((line) => tell({ kind: 'log', line }));
+const logger = createForwardingLogger((line) => send({ kind: 'log', line }));
 const jobs = new Map<number, PromiseWithResolvers<JobOutcome>>();
 let lastJobId = 0;
 
-function tell(message: MessageFromQueue): void {
+function send(message: MessageFromQueue): void {
   if (process.connected) process.send!(message);
 }
 
@@ -46,7 +46,7 @@ function handle(job: Job): Promise<JobOutcome> {
   const jobId = ++lastJobId;
   const outcome = Promise.withResolvers<JobOutcome>();
   jobs.set(jobId, outcome);
-  tell({ kind: 'job', jobId, job });
+  send({ kind: 'job', jobId, job });
   return outcome.promise.finally(() => jobs.delete(jobId));
 }
 
@@ -85,14 +85,14 @@ try {
     else {
       const { id, request } = message;
       answer(opened, request).then(
-        (result) => tell({ kind: 'result', id, ...(result && { result }) }),
-        (error: unknown) => tell({ kind: 'error', id, error: toPlainError(error) }),
+        (result) => send({ kind: 'result', id, ...(result && { result }) }),
+        (error: unknown) => send({ kind: 'error', id, error: toPlainError(error) }),
       );
     }
   });
   // Opening leaves 50 MB of copies of the image, and a process that rests collects nothing.
   globalThis.gc?.();
-  tell({ kind: 'opened' });
+  send({ kind: 'opened' });
 } catch (error) {
-  tell({ kind: 'not-opened', error: toPlainError(error) });
+  send({ kind: 'not-opened', error: toPlainError(error) });
 }

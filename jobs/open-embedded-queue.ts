@@ -75,15 +75,15 @@ export async function openEmbeddedQueue(options: {
     exited.resolve();
   }
 
-  function tell(message: MessageToQueue): void {
+  function send(message: MessageToQueue): void {
     if (child.connected) child.send(message);
   }
 
   async function take(jobId: number, job: Job): Promise<void> {
     try {
-      tell({ kind: 'outcome', jobId, outcome: (await handler?.(job)) ?? 'interrupted' });
+      send({ kind: 'outcome', jobId, outcome: (await handler?.(job)) ?? 'interrupted' });
     } catch (error) {
-      tell({ kind: 'job-failed', jobId, error: toPlainError(error) });
+      send({ kind: 'job-failed', jobId, error: toPlainError(error) });
     }
   }
 
@@ -93,7 +93,7 @@ export async function openEmbeddedQueue(options: {
     const id = ++lastId;
     const call = Promise.withResolvers<StoredSchedule[] | undefined>();
     pending.set(id, call);
-    tell({ kind: 'request', id, request });
+    send({ kind: 'request', id, request });
     return call.promise.finally(() => pending.delete(id));
   }
 

@@ -131,9 +131,9 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
     await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);
     const { subscribe } = createRedisSubscriptions(toldConnection);
-    const tell = (message: string) => news.emit('told', message);
-    await subscribe(workerChannel(KEY_PREFIX, workerId), tell);
-    await subscribe(ALL_WORKERS, tell);
+    const onMessage = (message: string) => news.emit('told', message);
+    await subscribe(workerChannel(KEY_PREFIX, workerId), onMessage);
+    await subscribe(ALL_WORKERS, onMessage);
     await subscribe(released, (id) => {
       if (id !== workerId) news.emit('released');
     });

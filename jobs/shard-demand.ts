@@ -38,7 +38,7 @@ interface ShardDemandOptions {
   onNothingWanted(): void;
 }
 
-interface Wanted {
+interface Demand {
   isBrief: boolean;
   waiters: Array<(shard: ShardLoop | undefined) => void>;
 }
@@ -61,31 +61,31 @@ const OPENINGS_MAX = 4;
 
 export function createShardDemand(options: ShardDemandOptions): ShardDemand {
   const { ownedShards, mayTakeMore, hasRoom, onNothingWanted } = options;
-  const wanted = new Map<string, Wanted>();
+  const demands = new Map<string, Demand>();
   let isPumping = false;
   let isPumpedAgain = false;
   let isStopped = false;
   /** The shard whose lease is being asked for. The answer says who has it. */
   let taking: string | undefined;
 
-  function entryOf(workgroupId: string, isBrief: boolean): Wanted {
-    const entry = wanted.get(workgroupId) ?? { isBrief, waiters: [] };
+  function entryOf(workgroupId: string, isBrief: boolean): Demand {
+    const entry = demands.get(workgroupId) ?? { isBrief, waiters: [] };
     entry.isBrief &&= isBrief;
-    wanted.set(workgroupId, entry);
+    demands.set(workgroupId, entry);
     return entry;
   }
 
   function settle(workgroupId: string, shard: ShardLoop | undefined, { isDone = true } = {}): void {
-    const entry = wanted.get(workgroupId);
-    if (isDone) wanted.delete(workgroupId);
+    const entry = demands.get(workgroupId);
+    if (isDone) demands.delete(workgroupId);
     for (const answer of entry?.waiters.splice(0) ?? []) answer(shard);
-    if (wanted.size === 0) onNothingWanted();
+    if (demands.size === 0) onNothingWanted();
   }
 
   /** Callers that wait come first. */
-  const inOrder = () => [...wanted].toSorted(([, a], [, b]) => b.waiters.length - a.waiters.length);
+  const inOrder = () => [...demands].toSorted(([, a], [, b]) => b.waiters.length - a.waiters.length);
 
-  function judge(workgroupId: string, { waiters }: Wanted): Verdict {
+  function judge(workgroupId: string, { waiters }: Demand): Verdict {
     const shard = ownedShards.openLoop(workgroupId);
     if (shard) return { kind: 'open', shard };
     if (ownedShards.isOwned(workgroupId)) return { kind: 'changing' };
@@ -160,9 +160,9 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
       pump();
       return promise;
     },
-    isWanted: (workgroupId) => wanted.has(workgroupId),
-    wanted: () => [...wanted.keys()],
-    isBrief: (workgroupId) => wanted.get(workgroupId)?.isBrief ?? false,
+    isWanted: (workgroupId) => demands.has(workgroupId),
+    wanted: () => [...demands.keys()],
+    isBrief: (workgroupId) => demands.get(workgroupId)?.isBrief ?? false,
     drop(workgroupId) {
       // A survey can see the new lease before this worker has the answer.
       if (workgroupId !== taking) settle(workgroupId, undefined);
@@ -170,7 +170,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     pump,
     stop() {
       isStopped = true;
-      for (const workgroupId of [...wanted.keys()]) settle(workgroupId, undefined);
+      for (const workgroupId of [...demands.keys()]) settle(workgroupId, undefined);
     },
   };
 }

@@ -144,7 +144,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       const seen = { isAwakeElsewhere, isQueued: demand.isWanted, isStarting: isStarting() };
       return describeWorker(
         { backend, ownedShards, workgroupIds: idsNow(), ...seen },
-        { nowMs, wallLeadMs: leadOf(wallClock, nowMs), startedAtMs, lastRoundAtMs: round.lastAtMs() },
+        { nowMs, wallLeadMs: clockLeadMs(wallClock, nowMs), startedAtMs, lastRoundAtMs: round.lastAtMs() },
       );
     },
   };
@@ -154,7 +154,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
  * By how much the clock of the machine was set forward. It is rounded, because it is measured again for each
  * answer, and an instant of the past must be the same in all of them.
  */
-function leadOf(wallClock: Clock, nowMs: UtcMs): number {
+function clockLeadMs(wallClock: Clock, nowMs: UtcMs): number {
   return Math.round((wallClock.now() - nowMs) / LEAD_STEP_MS) * LEAD_STEP_MS;
 }
 

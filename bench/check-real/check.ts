@@ -45,10 +45,10 @@ export async function checkCase(replayed: {
   const { name, expected, result, explain } = replayed;
   const days = compareDays(expected ?? [], result.bySource);
   const differing = days.filter(({ matches }) => !matches);
-  const explained = async (day: ComparedDay) => ({ ...day, why: whyOf(await explain(day)) });
+  const explained = async (day: ComparedDay) => ({ ...day, why: explanation(await explain(day)) });
   const worst = days[0] ? await explained(days[0]) : null;
-  const told = [];
-  for (const day of differing.slice(0, DIFFERING_MAX)) told.push(await explained(day));
+  const explainedDays = [];
+  for (const day of differing.slice(0, DIFFERING_MAX)) explainedDays.push(await explained(day));
   return {
     name,
     verdict: expected === undefined ? 'not compared' : differing.length > 0 ? 'differs' : 'matches',
@@ -57,7 +57,7 @@ export async function checkCase(replayed: {
     missing: days.filter(({ gotWh }) => gotWh === null).length,
     extra: countDays(result.bySource) - days.filter(({ gotWh }) => gotWh !== null).length,
     worst,
-    differing: told,
+    differing: explainedDays,
     messages: result.messages,
     rejected: result.rejectedByReason,
     seconds: result.seconds,
@@ -68,7 +68,7 @@ function countDays(bySource: Record<LocalDate, Record<string, number>>): number 
   return Object.values(bySource).reduce((sum, series) => sum + Object.keys(series).length, 0);
 }
 
-function whyOf({ sources: [source], text }: Explained): Why {
+function explanation({ sources: [source], text }: Explained): Why {
   if (!source) return { method: null, flags: [], coverage: null, events: [], sum: text };
   const { result, events, sum } = source;
   return {

@@ -43,10 +43,10 @@ const columns: Array<Column<CheckedCase>> = [
 ];
 
 function describeDay(day: ComparedDay & { why: Why }): string {
-  const got = day.gotWh === null ? 'none' : `${count(day.gotWh)} Wh`;
+  const computed = day.gotWh === null ? 'none' : `${count(day.gotWh)} Wh`;
   const verdict = day.matches ? 'furthest away' : 'DIFFERS';
   return [
-    `  ${day.day} ${day.device} ${day.source}, ${verdict}: expected ${count(day.energyWh)} Wh, got ${got} (${signed(day.differenceWh)}, tolerance ${count(day.toleranceWh)})\n`,
+    `  ${day.day} ${day.device} ${day.source}, ${verdict}: expected ${count(day.energyWh)} Wh, got ${computed} (${signed(day.differenceWh)}, tolerance ${count(day.toleranceWh)})\n`,
     `    ${describeWhy(day.why)}\n`,
     ...day.why.events.map((event) => `    ${event}\n`),
   ].join('');

@@ -61,7 +61,7 @@ export function hide(draft: Draft, fields: readonly Field[], span: Span): void {
 }
 
 /** The whole recording. */
-export function wholeOf({ plan: { days } }: Draft): Span {
+export function wholeSpan({ plan: { days } }: Draft): Span {
   return { fromMs: days[0]!.startMs - DAY_MS, toMs: days.at(-1)!.endMs + DAY_MS };
 }
 

@@ -132,8 +132,8 @@ function haveConfiguration(chosen: readonly Fault[]): boolean {
  */
 function writeValues(plan: Plan, sample: DraftSample): Record<string, FieldValue> {
   const written: Record<Field, () => number> = {
-    total: () => shown(sample.totalWh, plan.total),
-    daily: () => shown(sample.dailyWh, plan.daily),
+    total: () => displayedWh(sample.totalWh, plan.total),
+    daily: () => displayedWh(sample.dailyWh, plan.daily),
     power: () => {
       const decimals = plan.device.installedW < 500 ? 1 : 0;
       return plan.powerUnit === 'kW'
@@ -146,7 +146,7 @@ function writeValues(plan: Plan, sample: DraftSample): Record<string, FieldValue
 }
 
 /** A register shows the steps that are complete. */
-function shown(wh: number, display: Display): number {
+function displayedWh(wh: number, display: Display): number {
   const steps = Math.floor(wh / stepWhOf(display) + 1e-9);
   return Number((steps / 10 ** display.decimals).toFixed(display.decimals));
 }

@@ -26,7 +26,8 @@ export function cleanSamples(plan: Plan, dailyResetsMs: readonly UtcMs[]): Sampl
       while (reset + 1 < dailyResetsMs.length && dailyResetsMs[reset + 1]! <= atMs) reset++;
       const { fromMs, toMs } = intervalOf(plan, atMs);
       const stepWh = stepWhOf(plan.total);
-      const shown = (ms: UtcMs) => Math.floor((plan.startWh + curve.energyWh(sinceMs, ms)) / stepWh) * stepWh;
+      const displayedWh = (ms: UtcMs) =>
+        Math.floor((plan.startWh + curve.energyWh(sinceMs, ms)) / stepWh) * stepWh;
       return {
         atMs,
         totalWh: plan.startWh + curve.energyWh(sinceMs, atMs),
@@ -36,7 +37,7 @@ export function cleanSamples(plan: Plan, dailyResetsMs: readonly UtcMs[]): Sampl
             ? curve.powerW(atMs)
             : (curve.energyWh(fromMs, toMs) * HOUR_MS) / everyMs,
         // What is too little to be shown is shown with the next interval.
-        energyWh: shown(toMs) - shown(fromMs),
+        energyWh: displayedWh(toMs) - displayedWh(fromMs),
       };
     });
 }

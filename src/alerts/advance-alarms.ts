@@ -41,7 +41,7 @@ export function advanceAlarms(
   );
   // A message without an answer may have arrived, so its recovery is sent, too.
   const isUnderWay = ({ condition, subject }: Alarm) => underWay.has(`${condition} ${subject}`);
-  const kept = state.alarms.flatMap((alarm): Alarm[] => {
+  const continuingAlarms = state.alarms.flatMap((alarm): Alarm[] => {
     if (!(active as readonly string[]).includes(alarm.condition)) return [];
     const found = bySubject.get(alarm.condition);
     if (!found) return [alarm];
@@ -71,7 +71,7 @@ export function advanceAlarms(
       );
   });
   const judged = active.filter((name) => state.judged.includes(name) || findings.has(name));
-  const alarms = [...kept, ...opened].slice(0, ALARMS_MAX);
+  const alarms = [...continuingAlarms, ...opened].slice(0, ALARMS_MAX);
   const isSame =
     judged.length === state.judged.length &&
     alarms.length === state.alarms.length &&

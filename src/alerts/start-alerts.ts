@@ -55,13 +55,13 @@ export function startAlerts(options: AlertsOptions): Alerts {
   function follow(): void {
     for (const { id } of workgroups.alerts().channels)
       if (!counts.has(id)) counts.set(id, new Map(outcomes.map((outcome) => [outcome, 0])));
-    const wanted = new Set(workgroups.list().flatMap(({ id }) => (covers(id) ? [id] : [])));
+    const watchedIds = new Set(workgroups.list().flatMap(({ id }) => (covers(id) ? [id] : [])));
     for (const [id, { watch, rounds }] of watches) {
-      if (wanted.has(id)) continue;
+      if (watchedIds.has(id)) continue;
       watches.delete(id);
       void rounds.stop().then(watch.leave);
     }
-    for (const workgroupId of wanted) {
+    for (const workgroupId of watchedIds) {
       if (watches.has(workgroupId)) continue;
       const own = options.open(workgroupId);
       const watch = createWorkgroupWatch({

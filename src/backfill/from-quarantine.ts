@@ -22,9 +22,9 @@ export interface QuarantineOptions {
 }
 
 /** The messages of a period and a table. */
-type Wanted = Pick<ArchiveRequest, 'fromMs' | 'toMs' | 'table'>;
+type MessageFilter = Pick<ArchiveRequest, 'fromMs' | 'toMs' | 'table'>;
 
-export const everyMessage: Wanted = { fromMs: 0 };
+export const everyMessage: MessageFilter = { fromMs: 0 };
 
 /** Plans reading quarantined messages again, whatever their time. */
 export async function planQuarantine(shard: Shard, options: QuarantineOptions): Promise<BackfillPlan> {
@@ -48,7 +48,7 @@ const ROWS_MAX = 500;
 /** Counts the quarantined messages of the stream, and how many of them can be decoded now. */
 export async function countQuarantined(
   shard: Shard,
-  request: Wanted,
+  request: MessageFilter,
   { defaultTable }: QuarantineOptions,
 ): Promise<{ kept: number; readable: number }> {
   const found = { kept: 0, readable: 0 };
@@ -67,7 +67,7 @@ export async function countQuarantined(
 export async function landQuarantined(
   shard: Shard,
   backfillId: number,
-  request: Wanted,
+  request: MessageFilter,
   options: QuarantineOptions & { signal: AbortSignal; onLanded(read: number, landed: number): void },
 ): Promise<void> {
   for await (const rows of pages(shard)) {
@@ -110,7 +110,7 @@ async function* pages(shard: Shard): AsyncGenerator<QuarantinedRow[]> {
 /** The requested messages that can be decoded: as columns, with their keys in the quarantine. */
 function decode(
   rows: readonly QuarantinedRow[],
-  { fromMs, toMs = Number.POSITIVE_INFINITY, table }: Wanted,
+  { fromMs, toMs = Number.POSITIVE_INFINITY, table }: MessageFilter,
   { names, defaultTable }: { names: NameTable; defaultTable: string | undefined },
 ): { columns: MessageColumns; keys: Key[] } {
   const columns = createColumns(rows.length);
@@ -124,12 +124,12 @@ function decode(
   }
   columns.rejected = [];
   const tableId = table === undefined ? undefined : names.idOf(table);
-  const wanted = [...found.keys()].filter((row) => {
+  const rowsInRange = [...found.keys()].filter((row) => {
     const eventMs = instantAt(columns.eventTime, row);
     return eventMs >= fromMs && eventMs < toMs && (tableId === undefined || columns.table[row] === tableId);
   });
-  keepRows(columns, wanted);
-  return { columns, keys: wanted.map((row) => found[row]!) };
+  keepRows(columns, rowsInRange);
+  return { columns, keys: rowsInRange.map((row) => found[row]!) };
 }
 
 /** Decodes a message: an item of CBOR, or JSON text. Undefined if it is neither. */

@@ -120,8 +120,8 @@ async function fillAll(
   };
   if (request.source === 'archive' || request.source === 'quarantine') {
     if (await isCancelled()) return 'cancelled';
-    const wanted = request.source === 'archive' ? request : everyMessage;
-    await landQuarantined(shard, backfillId, wanted, { ...archiveOf(run), signal, onLanded: note });
+    const archiveRequest = request.source === 'archive' ? request : everyMessage;
+    await landQuarantined(shard, backfillId, archiveRequest, { ...archiveOf(run), signal, onLanded: note });
   }
   for (const piece of pieces) {
     if (!piece.isDone) {
@@ -136,7 +136,8 @@ async function fillAll(
         await pace(messages, signal);
       } else {
         let readOfPiece = 0;
-        const partOf = (upToMs: UtcMs) => (done + doneOf(piece, readOfPiece, upToMs)) / Math.max(1, all);
+        const partOf = (upToMs: UtcMs) =>
+          (done + finishedSize(piece, readOfPiece, upToMs)) / Math.max(1, all);
         const filled = await fillFromStream(shard, backfillId, piece, {
           source: run.source,
           interpret: interpreterOf(shard, run),
@@ -207,7 +208,7 @@ function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
 }
 
 /** How much of a piece is finished. */
-function doneOf(
+function finishedSize(
   { fromMs, toMs, messagesExpected }: BackfillPiece,
   messagesRead: number,
   upToMs: UtcMs,

@@ -11,7 +11,7 @@ import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 
 /** The rows of a batch to look for. */
-interface Wanted {
+interface SelectedMessages {
   columns: MessageColumns;
   rows: readonly number[];
   logEpoch: string | undefined;
@@ -21,7 +21,11 @@ interface Wanted {
  * Finds rows that have not landed yet, in the warehouse or in the lake. Landed messages are known by offset
  * and event time, because a log that has lost its tail assigns offsets again.
  */
-export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wanted): Promise<number[]> {
+export async function withoutLanded(
+  shard: Shard,
+  lakeDir: string,
+  wanted: SelectedMessages,
+): Promise<number[]> {
   const { columns, rows } = wanted;
   if (rows.length === 0) return [];
   const landed = new Set<string>();
@@ -106,7 +110,7 @@ export async function lakeFiles(
   return files.map((file) => storedFilePath(paths, head, file));
 }
 
-function rangeOf({ columns, rows }: Wanted) {
+function rangeOf({ columns, rows }: SelectedMessages) {
   let low = offsetAt(columns, rows[0]!);
   let high = low;
   let firstMs = Number.POSITIVE_INFINITY;

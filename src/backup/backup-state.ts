@@ -116,11 +116,11 @@ export async function restoreState({
 }: RestoreStateOptions): Promise<{ restored: number; kept: number }> {
   const manifest = await findManifest(store, atMs);
   let restored = 0;
-  let kept = 0;
+  let keptCount = 0;
   for (const { path, mode, ...expected } of manifest?.files ?? []) {
     const target = join(isOfExports(path) ? exportsRoot : dataDir, path);
     if (await stat(target).catch(() => undefined)) {
-      kept++;
+      keptCount++;
       continue;
     }
     if (!(await store.download(objectKey(expected.sha256), target, expected, signal)))
@@ -131,7 +131,7 @@ export async function restoreState({
     await chmod(target, mode);
     restored++;
   }
-  return { restored, kept };
+  return { restored, kept: keptCount };
 }
 
 /** Checks every file of every stored state. @returns the number of undamaged files, and the damaged ones */

@@ -18,11 +18,11 @@ const MOVED = /\.before-restore-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d)(?:\.wal)?(?
 /** A free name next to `path` for data that is moved away. The name has the time. */
 export function movedName(path: string, nowMs: UtcMs): string {
   const time = new Date(nowMs).toISOString().replaceAll(':', '').slice(0, 17);
-  const wanted = path.endsWith('.wal')
+  const movedPath = path.endsWith('.wal')
     ? `${path.slice(0, -'.wal'.length)}.before-restore-${time}.wal`
     : `${path}.before-restore-${time}`;
-  let name = wanted;
-  for (let count = 2; existsSync(name); count++) name = `${wanted}-${count}`;
+  let name = movedPath;
+  for (let count = 2; existsSync(name); count++) name = `${movedPath}-${count}`;
   return name;
 }
 

@@ -144,9 +144,9 @@ async function restoreBeside(
   let doneBytes = 0;
   const noteDone = (bytes: number) => onProgress?.({ doneBytes: doneBytes + bytes, allBytes });
   await mkdir(join(draftRoot, 'snapshots'), { recursive: true });
-  const wanted = new Set(packs.map(({ key }) => key));
+  const packKeys = new Set(packs.map(({ key }) => key));
   for (const name of await readdir(join(draftRoot, 'snapshots')))
-    if (!wanted.has(`snapshots/${name}`)) await rm(join(draftRoot, 'snapshots', name));
+    if (!packKeys.has(`snapshots/${name}`)) await rm(join(draftRoot, 'snapshots', name));
   // Without a base the packs are fetched while they are unpacked.
   for (const { key, ...expected } of base === undefined ? objects : [...objects, ...packs]) {
     signal?.throwIfAborted();

@@ -300,8 +300,8 @@ function readEvents(
       else fail(reason);
     }),
     complained: guarded((payload) => {
-      const given = typeof payload === 'string' ? { error: payload } : payload;
-      const read = readPayload(given);
+      const members = typeof payload === 'string' ? { error: payload } : payload;
+      const read = readPayload(members);
       const error = read && interpret(answerOf([read]));
       if (read && error?.kind === 'error') refuse(error, read);
       else fail(reasonOf(payload));

@@ -75,8 +75,9 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
     addAwsVariables(resolved, options.environment);
     const oldNames = renamePipeline(resolved);
-    const given = isSettings(resolved) && Array.isArray(resolved.workgroups) ? resolved.workgroups : [];
-    const oldNamesOfWorkgroups = given.map(renameInWorkgroup);
+    const workgroupSettings =
+      isSettings(resolved) && Array.isArray(resolved.workgroups) ? resolved.workgroups : [];
+    const oldNamesOfWorkgroups = workgroupSettings.map(renameInWorkgroup);
     const parsed = mainSchema.safeParse(resolved, inWords);
     if (!parsed.success) {
       // A missing reference is reported once, not again for the empty text in its place.

@@ -183,11 +183,11 @@ const questionSchema = z.object({
   site: z.string().optional().catch(undefined),
 });
 const members = z.array(z.unknown()).catch([]);
-const sided = z.object({ name: z.string(), meters: members, devices: members });
+const sideSchema = z.object({ name: z.string(), meters: members, devices: members });
 const workgroupSchema = z.object({
   id: z.string(),
   meters: z.array(z.object({ code: z.string() })).catch([]),
-  sites: z.array(sided).catch([]),
+  sites: z.array(sideSchema).catch([]),
   roles: members,
 });
 
@@ -274,9 +274,9 @@ function refuseUnknown(
 }
 
 function namesOf(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  const list = names.slice(0, NAMES_SHOWN_MAX).join(', ');
   const more = names.length - NAMES_SHOWN_MAX;
-  return more > 0 ? `${shown} and ${more} more` : shown || 'none';
+  return more > 0 ? `${list} and ${more} more` : list || 'none';
 }
 
 const NAMES_SHOWN_MAX = 20;

@@ -8,7 +8,7 @@ export function findDevice(
   { devices }: { devices: ReadonlyArray<{ id: string; name?: string | undefined }> },
   text: string,
 ): string | undefined {
-  const wanted = text.trim().toLowerCase();
-  const named = devices.find(({ name }) => name?.toLowerCase() === wanted);
-  return named?.id ?? (deviceIdSchema.safeParse(wanted).success ? wanted : undefined);
+  const nameOrId = text.trim().toLowerCase();
+  const named = devices.find(({ name }) => name?.toLowerCase() === nameOrId);
+  return named?.id ?? (deviceIdSchema.safeParse(nameOrId).success ? nameOrId : undefined);
 }

@@ -41,13 +41,13 @@ export function readSecrets({ environment, ...options }: LoadOptions): string[] 
   const resolved = files.map(({ file, value }) =>
     resolveReferences(value, '', { environment, base: dirname(file), problems: [] }),
   );
-  const given = {
+  const fromEnvironment = {
     accessKeyId: environment.AWS_ACCESS_KEY_ID,
     secretAccessKey: environment.AWS_SECRET_ACCESS_KEY,
     sessionToken: environment.AWS_SESSION_TOKEN,
     redisUrls: [environment.WATTLINE_REDIS_URL, environment.WATTLINE_STREAM_REDIS_URL],
   };
-  return findSecrets([...resolved, given]);
+  return findSecrets([...resolved, fromEnvironment]);
 }
 
 /**

@@ -27,11 +27,11 @@ export function parseTopicPattern(text: string): TopicPattern | { problem: strin
     filter: levels.map((level) => (level.includes('{') ? '+' : level)).join('/'),
     names,
     match(topic) {
-      const given = topic.split('/');
-      if (given.length < readers.length || (given.length > readers.length && !isOpen)) return undefined;
+      const levels = topic.split('/');
+      if (levels.length < readers.length || (levels.length > readers.length && !isOpen)) return undefined;
       const values: string[] = [];
       for (const [index, read] of readers.entries()) {
-        const found = read(given[index]!);
+        const found = read(levels[index]!);
         if (found === undefined) return undefined;
         values.push(...found);
       }

@@ -49,13 +49,13 @@ export function createWorkgroupFiles(): WorkgroupFiles {
       for (const name of names) {
         const path = join(folder, name);
         unseen.delete(path);
-        const shown = `${shownAs}/${name}`;
+        const shownPath = `${shownAs}/${name}`;
         let text: string;
         try {
           text = readFileSync(path, 'utf8');
         } catch (error) {
-          const problem = { path: shown, message: cannotBeRead(error) };
-          files.push({ name: shown, raw: [], workgroups: [], problems: [problem] });
+          const problem = { path: shownPath, message: cannotBeRead(error) };
+          files.push({ name: shownPath, raw: [], workgroups: [], problems: [problem] });
           continue;
         }
         const before = known.get(path);
@@ -63,7 +63,7 @@ export function createWorkgroupFiles(): WorkgroupFiles {
           files.push(before.file);
           continue;
         }
-        const { file, hasReferences } = parseFile(text, { shown, folder, environment });
+        const { file, hasReferences } = parseFile(text, { shown: shownPath, folder, environment });
         // The target of a reference can change without a change of the file.
         if (hasReferences) known.delete(path);
         else known.set(path, { text, file });

@@ -11,8 +11,8 @@ function problemsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): Prob
     const messages = issue.message.split('\n');
     return issue.keys.map((key, index) => ({ path: [...path, key].join('.'), message: messages[index]! }));
   }
-  const meant = issue.code === 'invalid_union' ? issue.errors.find(hasItsShape) : undefined;
-  if (meant) return meant.flatMap((inner) => problemsOf(inner, [...path, ...inner.path]));
+  const branch = issue.code === 'invalid_union' ? issue.errors.find(hasItsShape) : undefined;
+  if (branch) return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path]));
   return [{ path: path.join('.'), message: issue.message }];
 }
 

@@ -78,10 +78,10 @@ export function errorOf(
   code: string,
   details: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  const wanted = `instead of ${status} ${code}`;
-  must(answer.status === status, () => `${describeAnswer(answer)} ${wanted}`, answer.sent);
+  const expectation = `instead of ${status} ${code}`;
+  must(answer.status === status, () => `${describeAnswer(answer)} ${expectation}`, answer.sent);
   const members = answer.item === undefined ? {} : (plain(answer.item) as Record<string, unknown>);
-  must(members?.error === code, () => `${describeAnswer(answer)} ${wanted}`, answer.sent);
+  must(members?.error === code, () => `${describeAnswer(answer)} ${expectation}`, answer.sent);
   for (const [name, value] of Object.entries(details))
     must(
       members[name] === value,

@@ -197,13 +197,13 @@ function frameOf(payload: unknown): Frame {
 }
 
 function inWords(handshake: ConnectHandshake, target: Target): string {
-  const shown = (_: string, value: unknown) => {
+  const hideToken = (_: string, value: unknown) => {
     if (typeof value !== 'string') return value;
     const [, scheme = '', token = ''] = /^(Bearer )?(.*)$/.exec(value)!;
     return scheme + tokenShownAs(target, token);
   };
   return Object.entries(handshake)
-    .map(([name, value]) => `${name} ${JSON.stringify(value, shown)}`)
+    .map(([name, value]) => `${name} ${JSON.stringify(value, hideToken)}`)
     .join(', ');
 }
 

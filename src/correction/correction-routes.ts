@@ -116,14 +116,14 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       const { devices, grant, workgroupId } = admitted.get(request);
       if (request.validationError) throw request.validationError;
       const { dryRun } = request.query as z.output<typeof storeQuerySchema>;
-      const wanted = requestOf(request.body as z.output<typeof bodySchema>);
+      const correction = requestOf(request.body as z.output<typeof bodySchema>);
       if (devices !== 'all') {
         const list = (query: CorrectionQuery) => options.list(workgroupId, query);
-        await checkDevices(wanted, { devices, workgroupId, list });
+        await checkDevices(correction, { devices, workgroupId, list });
       }
       const author = `token:${grant.tokenId} ${grant.subject}`;
       reply.header('Cache-Control', 'no-store');
-      const args = { request: wanted, author, dryRun: dryRun === 'true', requestId: request.id };
+      const args = { request: correction, author, dryRun: dryRun === 'true', requestId: request.id };
       return answerOfOwner(await options.correct(workgroupId, args), workgroupId, refusalOf);
     },
   );
@@ -149,14 +149,15 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         typeof listQuerySchema
       >;
       const visible = devices === 'all' ? undefined : [...devices];
-      const wanted = device === undefined ? visible : (visible ?? [device]).filter((one) => one === device);
+      const chosenDevices =
+        device === undefined ? visible : (visible ?? [device]).filter((one) => one === device);
       const query = {
         ...(source !== undefined && { source }),
         ...(day !== undefined && { day }),
         ...(before !== undefined && { before }),
         limit: limit ?? LIST_DEFAULT,
         inForce: inForce === 'true',
-        ...(wanted && { devices: wanted }),
+        ...(chosenDevices && { devices: chosenDevices }),
       };
       const corrections = answerOfOwner(await options.list(workgroupId, query), workgroupId, refusalOf);
       const visibleOnes = corrections.map((one) => withVisibleBasis(one, devices));

@@ -123,13 +123,13 @@ type Value = { start_ms: number; energy_wh: number };
 function rounded(values: readonly Value[]): Pick<Estimate, 'values' | 'energyWh'> {
   let sum = 0;
   let assignedWh = 0;
-  const whole = values.map(({ start_ms: startMs, energy_wh }) => {
+  const roundedValues = values.map(({ start_ms: startMs, energy_wh }) => {
     sum += energy_wh;
     const energyWh = Math.round(sum) - assignedWh;
     assignedWh += energyWh;
     return { startMs, energyWh };
   });
-  return { values: whole, energyWh: assignedWh };
+  return { values: roundedValues, energyWh: assignedWh };
 }
 
 async function count(...statement: Parameters<typeof query>): Promise<number> {

@@ -23,13 +23,13 @@ export async function askReceiver(
   const answer = await statusOf({ method: 'HEAD', url, headers }, about, signal);
   if (typeof answer !== 'number') return [answer];
   const finding = `${host} answers for ${about} (HTTP ${answer} to HEAD)`;
-  const shows = `"${tryIt}" shows whether it takes what is sent`;
+  const advice = `"${tryIt}" shows whether it takes what is sent`;
   if (answer >= 300 && answer < 400)
-    return [warning(finding, `redirects are not followed: configure the final address; ${shows}`)];
-  if (answer === 401 || answer === 403) return [warning(finding, `check the configured headers; ${shows}`)];
+    return [warning(finding, `redirects are not followed: configure the final address; ${advice}`)];
+  if (answer === 401 || answer === 403) return [warning(finding, `check the configured headers; ${advice}`)];
   if (answer === 407 || (answer >= 500 && answer !== 501))
-    return [warning(finding, `look at the log of the receiver; ${shows}`)];
-  return [ok(`${finding}; ${shows}`)];
+    return [warning(finding, `look at the log of the receiver; ${advice}`)];
+  return [ok(`${finding}; ${advice}`)];
 }
 
 /** @returns the status, or the fact that nobody answers */

@@ -42,8 +42,8 @@ async function askNtfy(
   const answer = await statusOf({ method: 'GET', url: topicUrl.href, headers }, about, signal);
   if (typeof answer !== 'number') return [answer];
   const finding = `ntfy at ${topicUrl.host} answers for ${about} (HTTP ${answer})`;
-  const shows = `"${tryIt}" shows whether it takes messages`;
-  if (answer === 200) return [ok(`${finding}; ${shows}`)];
+  const advice = `"${tryIt}" shows whether it takes messages`;
+  if (answer === 200) return [ok(`${finding}; ${advice}`)];
   if (answer === 401)
     return [
       problem(
@@ -52,6 +52,6 @@ async function askNtfy(
       ),
     ];
   if (answer === 403)
-    return [warning(finding, `the topic cannot be read; a token that may only write is enough: ${shows}`)];
-  return [warning(finding, `it does not answer as ntfy does: check the address; ${shows}`)];
+    return [warning(finding, `the topic cannot be read; a token that may only write is enough: ${advice}`)];
+  return [warning(finding, `it does not answer as ntfy does: check the address; ${advice}`)];
 }

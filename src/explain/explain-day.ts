@@ -6,7 +6,7 @@ import { createTemporaryTables, type RollUpContext, runStatement } from '../roll
 import { declareDevices } from '../warehouse/declared-devices.ts';
 import { query } from '../warehouse/query.ts';
 import { explainDevice } from './explain-device.ts';
-import { knownOf, readSeries, type Series } from './explain-series.ts';
+import { describeSeries, readSeries, type Series } from './explain-series.ts';
 import { explainSource } from './explain-source.ts';
 import { counted, instant, plainNumber, timeOfDayFormat } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
@@ -73,10 +73,11 @@ async function explain(
     }
   }
   await declareDevices(connection, workgroup);
-  const told = all.length === 0 ? null : await explainDevice(connection, { device, day });
-  const counting = told?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
+  const wholeDevice = all.length === 0 ? null : await explainDevice(connection, { device, day });
+  const counting = wholeDevice?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
   const counted = source === undefined ? sources.filter((one) => counting.includes(one.source)) : sources;
-  const energyWh = source === undefined ? (told?.energyWh ?? null) : (sources[0]?.result?.energyWh ?? null);
+  const energyWh =
+    source === undefined ? (wholeDevice?.energyWh ?? null) : (sources[0]?.result?.energyWh ?? null);
   const { outcome, text } = judge({
     date,
     timezone,
@@ -86,7 +87,7 @@ async function explain(
     source,
     sources,
     counted,
-    told,
+    told: wholeDevice,
     energyWh,
   });
   return {
@@ -103,9 +104,9 @@ async function explain(
     takenIn: await readTakenIn(connection),
     energyWh,
     countingSources: counting,
-    told,
+    told: wholeDevice,
     sources,
-    known: all.map(knownOf),
+    known: all.map(describeSeries),
     nearestDays: await readNearestDays(connection, device, date),
   };
 }

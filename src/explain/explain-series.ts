@@ -50,7 +50,7 @@ export async function readSeries(connection: DuckDBConnection, device: string): 
   }));
 }
 
-export function knownOf({ source, table, field, as, method, firstMs, lastMs }: Series): Known {
+export function describeSeries({ source, table, field, as, method, firstMs, lastMs }: Series): Known {
   return { source, table, field, as, method, firstReading: instant(firstMs), lastReading: instant(lastMs) };
 }
 

@@ -66,7 +66,9 @@ export async function explainSource(
   const { readings, leftOut: readingsLeftOut } = await readReadings(connection, shownSeries, bracket);
   const leftOut = await query<{ series_id: number }>(connection, 'rollup/list_omitted_series');
   const isLeftOut = leftOut.some(({ series_id }) => series_id === shownSeries.seriesId);
-  const energy = isLeftOut ? nothingOf(day) : await readEnergy(connection, shownSeries, bracket, day);
+  const energy = isLeftOut
+    ? energyWithoutReadings(day)
+    : await readEnergy(connection, shownSeries, bracket, day);
   const coveredMilliseconds = candidates.find(({ preference }) => preference === 1)?.covered_ms ?? 0;
   const coverage = {
     coveredMilliseconds,
@@ -108,7 +110,7 @@ export async function explainSource(
       coverage: coverage.text,
       missing: missing.map((one) => one.source),
       contradictions: await readContradictions(connection, source, series),
-      methods: candidates.map((one) => saysOf(one, series)),
+      methods: candidates.map((one) => seriesSentence(one, series)),
       corrections,
     }),
     versions: await readVersions(connection, key, day, bracket, { flagNames: flags.namesOf, corrections }),
@@ -125,7 +127,7 @@ type Energy = Pick<ExplainedSource, 'events' | 'boundaries' | 'segments' | 'part
 };
 
 /** A series that is set aside: its energy is not computed. */
-function nothingOf(day: Day): Energy {
+function energyWithoutReadings(day: Day): Energy {
   return {
     events: [],
     boundaries: null,
@@ -231,10 +233,10 @@ async function readContradictions(
       source,
     },
   );
-  return rows.map((row) => saysOf(row, series));
+  return rows.map((row) => seriesSentence(row, series));
 }
 
-function saysOf(
+function seriesSentence(
   { stream_id, energy_wh }: { stream_id: number; energy_wh: number },
   series: readonly Series[],
 ): string {

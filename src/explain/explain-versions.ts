@@ -81,15 +81,15 @@ async function readBatches(
   { before, row }: { before: VersionRow | undefined; row: VersionRow },
 ): Promise<VersionBatch[]> {
   // Before the first version only the readings around the day matter.
-  const looked = before ? { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } : bracket;
+  const range = before ? { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER } : bracket;
   const rows = await query<BatchRow>(connection, 'explain/find_version_batches', {
     ...key,
     after_batch: before?.batch_id ?? -1n,
     upto_batch: row.batch_id,
     low_ms: BigInt(bracket.fromMs),
     high_ms: BigInt(bracket.toMs),
-    from_ms: BigInt(looked.fromMs),
-    to_ms: BigInt(looked.toMs),
+    from_ms: BigInt(range.fromMs),
+    to_ms: BigInt(range.toMs),
     end_ms: BigInt(day.endMs),
   });
   const batches = rows.map(
@@ -151,8 +151,8 @@ function sentence(
     ', ',
   );
   const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
-  const brought = `${counted(readings, 'reading')} in ${batches.length === 1 ? `batch ${batches[0]!.batch}` : counted(batches.length, 'batch')} from ${origins}`;
-  if (!isLater) return batches.length === 0 ? `${what}nothing is known of its readings` : brought;
+  const readingsSentence = `${counted(readings, 'reading')} in ${batches.length === 1 ? `batch ${batches[0]!.batch}` : counted(batches.length, 'batch')} from ${origins}`;
+  if (!isLater) return batches.length === 0 ? `${what}nothing is known of its readings` : readingsSentence;
   const others =
     causes?.items.filter((cause) => !bringsReadings.has(cause)).map((cause) => versionCauses[cause]) ?? [];
   if (batches.length === 0) {
@@ -162,7 +162,7 @@ function sentence(
   }
   const also = others.length > 0 ? `; ${others.join(', ')}` : '';
   if (!batches[0]!.touchesDay)
-    return `${what}${brought}, not of this day, changed what had happened before${also}`;
-  if (late === 0) return `${what}${brought}${also}`;
-  return `${what}${brought}, ${late < readings ? `of which ${plainNumber(late)} for this day, after it was over` : 'after the day was over'}${also}`;
+    return `${what}${readingsSentence}, not of this day, changed what had happened before${also}`;
+  if (late === 0) return `${what}${readingsSentence}${also}`;
+  return `${what}${readingsSentence}, ${late < readings ? `of which ${plainNumber(late)} for this day, after it was over` : 'after the day was over'}${also}`;
 }

@@ -120,8 +120,9 @@ export function retryAdvice({ state, nextAttemptAt }: ExportRun): string | undef
   if (state === 'failed')
     return 'it is not retried automatically; run it by hand after you have solved the problem';
   if (state === 'delivered' || !nextAttemptAt) return undefined;
-  const kept = state === 'waiting' ? 'the file is kept, and a worker sends it again' : 'a worker tries again';
-  return `${kept} after ${nextAttemptAt.slice(0, 19)}Z`;
+  const nextStep =
+    state === 'waiting' ? 'the file is kept, and a worker sends it again' : 'a worker tries again';
+  return `${nextStep} after ${nextAttemptAt.slice(0, 19)}Z`;
 }
 
 /** Sorts runs by period and revision. */

@@ -11,8 +11,8 @@ export const morningFlags = ['unavailable', 'incomplete', 'partial', 'gap', 'con
 export function attentionLines(facts: MorningFacts): string[] {
   const lines = [...gapLines(facts), ...refusalLines(facts), ...deviceLines(facts)];
   if (lines.length <= ATTENTION_LINES_MAX) return lines;
-  const shown = lines.slice(0, ATTENTION_LINES_MAX - 1);
-  return [...shown, `and ${(lines.length - shown.length).toLocaleString('en')} more`];
+  const firstLines = lines.slice(0, ATTENTION_LINES_MAX - 1);
+  return [...firstLines, `and ${(lines.length - firstLines.length).toLocaleString('en')} more`];
 }
 
 /** The name of a device, or its id. */

@@ -21,12 +21,12 @@ export function energyStatisticId(
 }
 
 function idPart(text: string): string {
-  const kept = text
+  const plainText = text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .slice(0, ID_PART_CHARACTERS_MAX)
     .replaceAll(/^_|_$/g, '');
-  if (kept === text) return kept;
+  if (plainText === text) return plainText;
   const hash = sha256Hex(text).slice(0, 8);
-  return kept === '' ? hash : `${kept}_${hash}`;
+  return plainText === '' ? hash : `${plainText}_${hash}`;
 }

@@ -13,10 +13,10 @@ export function etagOf(facts: unknown): string {
  */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
-  const wanted = withoutPrefix(etag);
+  const ownTag = withoutPrefix(etag);
   return header.split(',').some((candidate) => {
     const tag = candidate.trim();
-    return tag === '*' || withoutPrefix(tag) === wanted;
+    return tag === '*' || withoutPrefix(tag) === ownTag;
   });
 }
 

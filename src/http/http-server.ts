@@ -187,10 +187,10 @@ function bearerOf({ headers }: FastifyRequest): string | undefined {
  * and the events of the log have it.
  */
 function requestIdOf({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id'];
+  const sentId = headers['x-request-id'];
   const isPlain =
-    typeof given === 'string' && given.length <= REQUEST_ID_LENGTH_MAX && REQUEST_ID.test(given);
-  return isPlain ? given : randomUUID();
+    typeof sentId === 'string' && sentId.length <= REQUEST_ID_LENGTH_MAX && REQUEST_ID.test(sentId);
+  return isPlain ? sentId : randomUUID();
 }
 
 /** The result of checking the token of a request. */

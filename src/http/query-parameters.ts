@@ -53,15 +53,15 @@ function checkNames(
 
 function unknownError(unknown: readonly string[], known: readonly string[]): StreamError {
   const verb = unknown.length === 1 ? 'is not a known parameter' : 'are not known parameters';
-  const meant = [...new Set(unknown.map((name) => meantBy(name, known)))].filter(
+  const suggestions = [...new Set(unknown.map((name) => meantBy(name, known)))].filter(
     (name) => name !== undefined,
   );
   const takes = `his request takes ${listed(known)}`;
-  if (meant.length === 0) return refusal(unknown, `${verb}; t${takes}`);
+  if (suggestions.length === 0) return refusal(unknown, `${verb}; t${takes}`);
   const question =
     unknown.length === 1
-      ? `is it ${meant[0]}`
-      : `${meant.length === 1 ? 'is' : 'are'} ${listed(meant)} meant`;
+      ? `is it ${suggestions[0]}`
+      : `${suggestions.length === 1 ? 'is' : 'are'} ${listed(suggestions)} meant`;
   return refusal(unknown, `${verb}; ${question}? T${takes}`);
 }
 
@@ -81,8 +81,8 @@ function takesList(schema: z.core.$ZodType): boolean {
 
 function refusal(names: string | readonly string[], message: string): StreamError {
   const list = [names].flat();
-  const shown = list.map((name) => shortenText(name, NAME_CHARACTERS_MAX) || '""');
-  return new StreamError('InvalidRequest', `${shown.slice(0, 5).join(', ')}: ${message}`, {
+  const shortNames = list.map((name) => shortenText(name, NAME_CHARACTERS_MAX) || '""');
+  return new StreamError('InvalidRequest', `${shortNames.slice(0, 5).join(', ')}: ${message}`, {
     parameter: list[0]!,
   });
 }

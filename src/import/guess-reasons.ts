@@ -41,10 +41,13 @@ const NO_SOURCE = 'default';
 function headingReason(heading: Heading | undefined): Reason[] {
   if (!heading || heading.skipLines === 0) return [];
   const { titles, skipLines } = heading;
-  const shown = titles.slice(0, TITLES_SHOWN_MAX).map(quoted).join(', ');
+  const titleList = titles.slice(0, TITLES_SHOWN_MAX).map(quoted).join(', ');
   const lines = skipLines === 1 ? '1 line stands' : `${skipLines} lines stand`;
   return [
-    { path: ['csv', 'skipLines'], why: `${lines} above the names of the columns${shown && `: ${shown}`}.` },
+    {
+      path: ['csv', 'skipLines'],
+      why: `${lines} above the names of the columns${titleList && `: ${titleList}`}.`,
+    },
   ];
 }
 

@@ -48,8 +48,8 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
   const reader = await openReader(options.path, options);
   const { connection, path } = reader;
   try {
-    const wanted = [...new Set(mappedColumns(mapping).map(({ column }) => column))];
-    const source = await openSource(reader, mapping, wanted);
+    const columns = [...new Set(mappedColumns(mapping).map(({ column }) => column))];
+    const source = await openSource(reader, mapping, columns);
     const selection = selectRows(path, source, mapping);
     // Finds errors in the pattern of times.
     await connection.prepare(selection.sql).catch((error: unknown) => {

@@ -70,10 +70,10 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
       if (localMs !== null) {
         const instant = clock.toUtc(localMs, `${deviceId ?? deviceText}\0${sourceText}\0${fieldText}`);
         if (instant === undefined) {
-          const shown = new Date(localMs).toISOString().slice(0, 19);
+          const localTime = new Date(localMs).toISOString().slice(0, 19);
           return {
             reason: 'no_such_local_time',
-            detail: `clocks of the zone never showed ${shown}, because they were put forward`,
+            detail: `clocks of the zone never showed ${localTime}, because they were put forward`,
           };
         }
         eventTimeMs = instant;
@@ -135,8 +135,8 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
   }
 
   function fieldName(text: string): string {
-    const given = mapping.long!.names;
-    return Object.hasOwn(given, text) ? given[text]! : text;
+    const newNames = mapping.long!.names;
+    return Object.hasOwn(newNames, text) ? newNames[text]! : text;
   }
 
   return {

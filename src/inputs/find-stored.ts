@@ -31,10 +31,10 @@ export async function findStored<Reading extends Sought>(
   const oldestMs = Math.min(nowMs, ...readings.map(({ item }) => item.event_time));
   const byDevice = Map.groupBy(readings, ({ item }) => item.device);
   for await (const chunk of chunksFrom(log, offsetOf(Math.max(0, oldestMs - CLOCK_MS)))) {
-    const soughtOf = chunk.devices.map((device) => (device === null ? undefined : byDevice.get(device)));
-    if (!soughtOf.some((sought) => sought !== undefined)) continue;
+    const soughtByRow = chunk.devices.map((device) => (device === null ? undefined : byDevice.get(device)));
+    if (!soughtByRow.some((sought) => sought !== undefined)) continue;
     for (let index = 0; index < chunk.count; index++) {
-      const sought = soughtOf[chunk.deviceIds[index]!]?.filter(
+      const sought = soughtByRow[chunk.deviceIds[index]!]?.filter(
         ({ table }) => table === chunk.tables[chunk.tableIds[index]!],
       );
       if (!sought?.length) continue;

@@ -9,11 +9,11 @@ export class RefusedLinesError extends StreamError {
     lines: readonly RefusedLine[],
     { refusedCount, accepted }: { refusedCount: number; accepted: number },
   ) {
-    const shown = lines.slice(0, SHOWN_MAX).map(({ line, reason }) => `line ${line}: ${reason}`);
+    const reasons = lines.slice(0, SHOWN_MAX).map(({ line, reason }) => `line ${line}: ${reason}`);
     const more = refusedCount > SHOWN_MAX ? `; and ${refusedCount - SHOWN_MAX} more` : '';
     super(
       'InvalidRequest',
-      `partial write: ${refusedCount} of ${refusedCount + accepted} lines were refused, and the others were stored: ${shown.join('; ')}${more}`,
+      `partial write: ${refusedCount} of ${refusedCount + accepted} lines were refused, and the others were stored: ${reasons.join('; ')}${more}`,
     );
     this.lines = lines;
   }

@@ -61,18 +61,18 @@ export function createInputs(options: InputsOptions): Inputs {
     );
 
   async function follow(): Promise<void> {
-    const wanted = wantedInputs();
-    if (wanted.size === 0 && running.size === 0) return;
+    const configured = wantedInputs();
+    if (configured.size === 0 && running.size === 0) return;
     try {
       const mayRun = await lease.acquireOrRenew();
       for (const [key, input] of running) {
-        const next = mayRun ? wanted.get(key) : undefined;
+        const next = mayRun ? configured.get(key) : undefined;
         if (next && isSame(input, next)) continue;
         running.delete(key);
         await input.stop();
       }
       if (mayRun)
-        for (const [key, input] of wanted) if (!running.has(key)) running.set(key, await start(input));
+        for (const [key, input] of configured) if (!running.has(key)) running.set(key, await start(input));
     } catch (error) {
       // Running inputs continue if it is unknown which process has the lease.
       logger.warn({ error: errorMessage(error) }, 'input.not-followed');

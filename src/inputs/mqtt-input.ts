@@ -230,17 +230,17 @@ function createArrivals(): (reading: Reading) => UtcMs {
 /** Says which refused payloads are kept. The same payload gets the same answer. */
 function createRefusalQuota(clock: Clock): (message: BrokerMessage) => boolean {
   let sinceMs = Number.NEGATIVE_INFINITY;
-  const kept = new WeakSet<BrokerMessage>();
+  const keptMessages = new WeakSet<BrokerMessage>();
   let count = 0;
   return (message) => {
-    if (kept.has(message)) return true;
+    if (keptMessages.has(message)) return true;
     if (elapsedOf(clock) - sinceMs >= MINUTE_MS) {
       sinceMs = elapsedOf(clock);
       count = 0;
     }
     if (count >= REFUSED_A_MINUTE_MAX) return false;
     count++;
-    kept.add(message);
+    keptMessages.add(message);
     return true;
   };
 }

@@ -21,9 +21,9 @@ export function createTimeReader({
     const value = payload.at(from);
     const time = format === 'iso' ? isoTime(value, readText) : epochTime(value, epochUnits[format]);
     if (time === undefined) {
-      const shown = value === undefined ? 'nothing' : `"${clipText(String(value))}"`;
-      const wanted = format === 'iso' ? 'a time such as 2026-05-17T13:15:00+02:00' : `${format} since 1970`;
-      return { kind: 'problem', message: `the time at ${from} is ${shown}, and must be ${wanted}` };
+      const valueText = value === undefined ? 'nothing' : `"${clipText(String(value))}"`;
+      const expected = format === 'iso' ? 'a time such as 2026-05-17T13:15:00+02:00' : `${format} since 1970`;
+      return { kind: 'problem', message: `the time at ${from} is ${valueText}, and must be ${expected}` };
     }
     if (time.kind === 'time' ? time.ms < CLOCK_IS_SET_MS : /^19\d\d-/.test(String(value)))
       return {

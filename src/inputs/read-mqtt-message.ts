@@ -120,8 +120,8 @@ function readValue(payload: MessagePayload, from: string, scale: number): Value 
   if (typeof value === 'bigint')
     return { kind: 'value', value: scale === 1 ? value : scaleValue(Number(value), scale) };
   if (typeof value === 'boolean' && scale === 1) return { kind: 'value', value };
-  const shown = typeof value === 'object' ? 'an object or a list' : `"${clipText(String(value))}"`;
-  return { kind: 'problem', message: `the value at ${from} is ${shown}, and must be a number` };
+  const valueText = typeof value === 'object' ? 'an object or a list' : `"${clipText(String(value))}"`;
+  return { kind: 'problem', message: `the value at ${from} is ${valueText}, and must be a number` };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -54,20 +54,20 @@ export function sparingLogger(
   startTimer: StartTimer = startSystemTimer,
 ): Logger {
   const heldBack = new Map<string, { count: number; last: object }>();
-  const tell = (fields: object, event: string) => {
+  const logNow = (fields: object, event: string) => {
     logger.error(fields, event);
     heldBack.set(event, { count: 0, last: fields });
     startTimer(REPEATED_EVERY_MS, () => {
       const { count, last } = heldBack.get(event)!;
       heldBack.delete(event);
-      if (count > 0) tell({ ...last, heldBack: count }, event);
+      if (count > 0) logNow({ ...last, heldBack: count }, event);
     });
   };
   return Object.assign(Object.create(logger) as Logger, {
     error(fields: object, event: string) {
       const held = heldBack.get(event);
       if (held !== undefined) heldBack.set(event, { count: held.count + 1, last: fields });
-      else if (events.has(event)) tell(fields, event);
+      else if (events.has(event)) logNow(fields, event);
       else logger.error(fields, event);
     },
   });

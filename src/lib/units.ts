@@ -59,8 +59,8 @@ const knownUnits = [...Object.keys(ENERGY_WH), ...Object.keys(POWER_W)];
  */
 export function parseUnit(text: string): string | undefined {
   if (knownUnits.includes(text)) return text;
-  const meant = knownUnits.filter((unit) => unit.toLowerCase() === text.toLowerCase());
-  return meant.length === 1 ? meant[0] : undefined;
+  const candidates = knownUnits.filter((unit) => unit.toLowerCase() === text.toLowerCase());
+  return candidates.length === 1 ? candidates[0] : undefined;
 }
 
 /**
@@ -71,8 +71,9 @@ export function unitProblem(dimension: 'energy' | 'power', unit: string): string
   if (unitFactor(dimension, unit) !== undefined) return undefined;
   const other = dimension === 'energy' ? 'power' : 'energy';
   const known = unitTable(dimension).map(([name]) => name);
-  const meant = known.filter((name) => name.toLowerCase() === unit.trim().toLowerCase());
-  if (meant.length > 0) return `"${unit}" is not a unit of ${dimension}; is it ${meant.join(' or ')}?`;
+  const candidates = known.filter((name) => name.toLowerCase() === unit.trim().toLowerCase());
+  if (candidates.length > 0)
+    return `"${unit}" is not a unit of ${dimension}; is it ${candidates.join(' or ')}?`;
   if (unitFactor(other, unit) !== undefined) {
     const sibling = dimension === 'energy' ? `${unit}h` : unit.replace(/h$/, '');
     const counterpart = known.includes(sibling)

@@ -45,9 +45,9 @@ export function registerMcpRoutes(
     async (request, reply) => {
       if (typeof request.body !== 'object' || request.body === null || Array.isArray(request.body))
         throw new StreamError('InvalidRequest', 'the body must be one JSON-RPC message');
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
-      const answer = await (await handler.get()).fetch(webRequest(request, gone.signal), {
+      const disconnected = new AbortController();
+      reply.raw.once('close', () => disconnected.abort());
+      const answer = await (await handler.get()).fetch(webRequest(request, disconnected.signal), {
         authInfo: { token: bearerToken(request.headers.authorization)!, clientId: 'token', scopes: [] },
         parsedBody: request.body,
       });

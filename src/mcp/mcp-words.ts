@@ -15,15 +15,15 @@ export function energyText(wh: unknown): string {
 
 /** Lines as one answer of bounded length. Each is one line, whatever names and messages contain. */
 export function linesText(lines: readonly string[]): string {
-  const kept: string[] = [];
+  const keptLines: string[] = [];
   let length = 0;
   for (const line of lines) {
     const text = visibleText(line);
     length += text.length + 1;
-    if (length > ANSWER_CHARACTERS_MAX - CUT.length) return [...kept, CUT].join('\n');
-    kept.push(text);
+    if (length > ANSWER_CHARACTERS_MAX - CUT.length) return [...keptLines, CUT].join('\n');
+    keptLines.push(text);
   }
-  return kept.join('\n');
+  return keptLines.join('\n');
 }
 
 /**

@@ -93,9 +93,12 @@ export function registerAccessRoutes(
       const generation = await lake.newestGeneration(workgroup.id);
       const page = { before: before === undefined ? undefined : positionOf(before), limit: limit + 1 };
       const found = await readAuditEntries(lake, generation, page);
-      const shown = found.slice(0, limit);
-      const last = shown.at(-1)?.position;
-      const entries = shown.map(({ atMs, position: _, ...entry }) => ({ at: formatInstant(atMs), ...entry }));
+      const entriesOfPage = found.slice(0, limit);
+      const last = entriesOfPage.at(-1)?.position;
+      const entries = entriesOfPage.map(({ atMs, position: _, ...entry }) => ({
+        at: formatInstant(atMs),
+        ...entry,
+      }));
       const next = found.length > limit && last ? `${last.storeMs}-${last.offset}` : null;
       if (next !== null) reply.header('Wattline-Next', next);
       return sendList(

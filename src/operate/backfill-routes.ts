@@ -127,9 +127,9 @@ export function registerBackfillRoutes(
     body: bodySchema,
     answers: { 202: startedBackfillSchema },
     async run({ workgroup, body, reply, record }) {
-      const wanted = requestOf(body, workgroup);
-      record('backfill.requested', { target: wanted.source, data: { ...wanted } });
-      return reply.code(202).send(await startBackfill(askOwner, workgroup.id, wanted));
+      const backfill = requestOf(body, workgroup);
+      record('backfill.requested', { target: backfill.source, data: { ...backfill } });
+      return reply.code(202).send(await startBackfill(askOwner, workgroup.id, backfill));
     },
   });
   registerAction(app, deps, {

@@ -54,9 +54,9 @@ export function registerImportRoute(
       const running = await runningImport(askOwner, workgroup.id);
       const page = { ...(before !== undefined && { beforeId: before }), limit: limit + 1 };
       const listed = await askOwner(workgroup.id, 'importList', page);
-      const shown = listed.slice(0, limit);
-      const imports = shown.map((one) => importAnswer(one, running));
-      const next = listed.length > limit ? shown.at(-1)!.importId : null;
+      const importsOfPage = listed.slice(0, limit);
+      const imports = importsOfPage.map((one) => importAnswer(one, running));
+      const next = listed.length > limit ? importsOfPage.at(-1)!.importId : null;
       if (next !== null) reply.header('Wattline-Next', String(next));
       return sendList(request, reply, lake, { imports, next }, importRows(imports));
     },

@@ -61,8 +61,8 @@ export function registerQuarantineRoutes(
       const { workgroup, devices } = guard(request, ['search:read'], { whole: false });
       const { devices: asked, samples = SAMPLES_DEFAULT } = request.query as z.output<typeof querySchema>;
       const chosen = visibleDevices(asked, { devices }, workgroup);
-      const wanted = { ...(chosen && { devices: chosen }), samplesMax: samples };
-      const answer = answerOf(await askOwner(workgroup.id, 'quarantineList', wanted));
+      const question = { ...(chosen && { devices: chosen }), samplesMax: samples };
+      const answer = answerOf(await askOwner(workgroup.id, 'quarantineList', question));
       return sendList(request, reply, lake, answer, groupRows(answer));
     },
   );

@@ -151,8 +151,8 @@ export async function compactLake(
   let commit: Commit;
   try {
     const added = await mergeFiles(shard, paths, head, merges, staged, { nowMs: startedMs, signal });
-    const gone = new Set(merges.flatMap(({ files }) => files.map(({ name }) => name)));
-    const files = [...head.files.filter(({ name }) => !gone.has(name)), ...added];
+    const mergedNames = new Set(merges.flatMap(({ files }) => files.map(({ name }) => name)));
+    const files = [...head.files.filter(({ name }) => !mergedNames.has(name)), ...added];
     await syncFolders(paths, added);
     commit = {
       ...head,

@@ -30,15 +30,15 @@ export async function declareDays(
 }
 
 /** A cache, because bounds of ten years take 0.1 s, and each publication needs the same. */
-const kept = new LRUCache<string, string>({ max: 64 });
+const keptBounds = new LRUCache<string, string>({ max: 64 });
 
 function boundsOf(first: LocalDate, last: LocalDate, timezone: string): string {
   const key = `${timezone} ${first} ${last}`;
-  let rows = kept.get(key);
+  let rows = keptBounds.get(key);
   if (rows === undefined) {
     const days = dayBounds(first, last, timezone);
     rows = JSON.stringify(days.map(({ day, startMs, endMs }) => ({ day, start_ms: startMs, end_ms: endMs })));
-    kept.set(key, rows);
+    keptBounds.set(key, rows);
   }
   return rows;
 }

@@ -227,8 +227,8 @@ async function findWhole(
   head: Commit | undefined,
   isDeclaredDataCurrent: boolean,
 ): Promise<Piece[]> {
-  const wanted = isDeclaredDataCurrent ? computedDatasets : wholeDatasets;
-  const looks = wanted.map(
+  const datasets = isDeclaredDataCurrent ? computedDatasets : wholeDatasets;
+  const looks = datasets.map(
     (dataset) =>
       `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${selectOf(dataset)}) AS whole`,
   );

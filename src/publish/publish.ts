@@ -177,7 +177,7 @@ async function replaceFiles(
     await Promise.allSettled(settling);
   }
   const settled = await Promise.all(settling);
-  const gone = new Set<string>();
+  const removedNames = new Set<string>();
   const added: LakeFile[] = [];
   const same: StagedFile[] = [];
   for (const [index, { replaces }] of pieces.entries()) {
@@ -186,13 +186,13 @@ async function replaceFiles(
       same.push(...staged.filter((one) => one.file.name === file.name));
       continue;
     }
-    for (const { name } of replaces) gone.add(name);
+    for (const { name } of replaces) removedNames.add(name);
     if (file) added.push(file);
   }
   await discardFiles(paths, same);
-  if (added.length === 0 && gone.size === 0) return undefined;
+  if (added.length === 0 && removedNames.size === 0) return undefined;
   await syncFolders(paths, added);
-  return [...(head?.files.filter(({ name }) => !gone.has(name)) ?? []), ...added];
+  return [...(head?.files.filter(({ name }) => !removedNames.has(name)) ?? []), ...added];
 }
 
 async function describeCommit(

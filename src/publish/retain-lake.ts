@@ -100,11 +100,11 @@ async function planRetention(
   const keep = keptSequences(generations, nowMs, keepGenerationsMs);
   const current = await readCurrent(paths);
   if (current !== undefined) keep.add(current);
-  const kept = [...keep].sort((a, b) => a - b);
+  const sequences = [...keep].sort((a, b) => a - b);
   const known = new Set(generations.map(({ sequence }) => sequence));
   return {
     generations: generations.map(({ sequence }) => sequence).filter((sequence) => !keep.has(sequence)),
-    files: [...retained.former].flatMap(([key, lifetime]) => (isNeeded(lifetime, kept) ? [] : [key])),
+    files: [...retained.former].flatMap(([key, lifetime]) => (isNeeded(lifetime, sequences) ? [] : [key])),
     orphans: [
       ...[...withViews]
         .filter((sequence) => sequence < head.sequence && !known.has(sequence))

@@ -88,16 +88,16 @@ async function bringUpToDate(
   known: Set<string> | undefined,
 ): Promise<Set<string>> {
   const has = known ?? (await filesOf(tree));
-  const wanted = new Map(commit.files.map((file) => [filePlace(file), file]));
+  const filesByPlace = new Map(commit.files.map((file) => [filePlace(file), file]));
   for (const place of has) {
-    if (wanted.has(place)) continue;
+    if (filesByPlace.has(place)) continue;
     await rm(join(tree, place), { force: true });
     has.delete(place);
     await removeEmpty(tree, dirname(join(tree, place)));
   }
   const made = new Set<string>();
   let linked = 0;
-  for (const [place, file] of wanted) {
+  for (const [place, file] of filesByPlace) {
     if (has.has(place)) continue;
     const path = join(tree, place);
     const folder = dirname(path);

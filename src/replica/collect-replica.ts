@@ -101,11 +101,11 @@ export function createCollector(store: ObjectStore) {
     if (!head.generation) return collected;
     const ageOf = ({ modifiedAtMs }: { modifiedAtMs: number }) => own.modifiedAtMs - modifiedAtMs;
     // A commit was the newest one until the next commit was created.
-    const kept = commits
+    const keptSequences = commits
       .filter((one, index) => one === own || ageOf(commits[index + 1]!) <= contentMs)
       .map(({ sequence }) => sequence);
-    await learn(kept, signal);
-    for (const { key, bytes } of await oldViews(new Set(kept), signal)) {
+    await learn(keptSequences, signal);
+    for (const { key, bytes } of await oldViews(new Set(keptSequences), signal)) {
       await store.remove(key, signal);
       collected.objects++;
       collected.bytes += bytes;

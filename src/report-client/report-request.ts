@@ -131,10 +131,10 @@ function baseOf(text: string): string {
 }
 
 function queryText(parameters: Parameters): string {
-  const given = new URLSearchParams();
+  const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters))
-    if (value !== undefined) given.set(name, Array.isArray(value) ? value.join(',') : String(value));
-  return given.size === 0 ? '' : `?${given}`;
+    if (value !== undefined) query.set(name, Array.isArray(value) ? value.join(',') : String(value));
+  return query.size === 0 ? '' : `?${query}`;
 }
 
 function redirected(what: string): TerminalError {

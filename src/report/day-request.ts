@@ -112,10 +112,10 @@ export function dayQuery(
   const { groupBy, timezone, top } = parameters;
   const ownZone = workgroup.timezone;
   const zone = timezone ?? ownZone;
-  const shown = { ...rangeOrYesterday(parameters, { zone, nowMs, daysMax }), zone };
+  const range = { ...rangeOrYesterday(parameters, { zone, nowMs, daysMax }), zone };
   const devices = visibleDevices(parameters.devices, authorization, workgroup);
   return {
-    ...(zone === ownZone ? shown : { ...ownDaysOf(shown, ownZone), shown }),
+    ...(zone === ownZone ? range : { ...ownDaysOf(range, ownZone), shown: range }),
     bySource: groupBy === 'source',
     ...(top !== undefined && { top }),
     splits: hasSplits(workgroup),

@@ -91,7 +91,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
 
       if (query.top !== undefined && formatOf(request) !== 'json')
         throw invalid('top', 'is only for JSON; rows have all devices and sources');
-      const shown = shownDays(query);
+      const dayRange = shownDays(query);
       const generation = await lake.newestGeneration(workgroup.id);
       await requireKnownDevices('devices', query.devices, { lake, generation, workgroup });
       const etag = etagOf([...factsOf(report, query, generation), resolution]);
@@ -99,7 +99,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
         rows: {
-          name: `${route.path.replace('/', '-')}_${shown.startDay}_${shown.endDay}`,
+          name: `${route.path.replace('/', '-')}_${dayRange.startDay}_${dayRange.endDay}`,
           facts: workgroup.devices,
           select: () => rows(query, workgroup, generation),
           async check(connection) {

@@ -81,18 +81,22 @@ export function registerExplainRoute(
       const unknown = () => unknownDevice(query.device, named, visible === 'all' ? [] : visible);
       if (visible !== 'all' && !visible.has(args.device)) throw unknown();
 
-      const gone = new AbortController();
-      reply.raw.once('close', () => gone.abort());
+      const disconnected = new AbortController();
+      reply.raw.once('close', () => disconnected.abort());
       let explained: Explained;
       try {
-        explained = answerOfOwner(await explain(workgroup.id, args, gone.signal), workgroup.id, refusalOf);
+        explained = answerOfOwner(
+          await explain(workgroup.id, args, disconnected.signal),
+          workgroup.id,
+          refusalOf,
+        );
       } catch (error) {
         // The caller has gone.
-        if (gone.signal.aborted) return reply.send();
+        if (disconnected.signal.aborted) return reply.send();
         throw error;
       }
       if (explained.outcome === 'unknown_device') throw unknown();
-      if (explained.outcome !== 'explained') throw nothingOf(explained, explained.outcome);
+      if (explained.outcome !== 'explained') throw missingError(explained, explained.outcome);
       const text = JSON.stringify(explained);
       const etag = etagOf(text);
       reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
@@ -138,7 +142,7 @@ function unknownDevice(
   );
 }
 
-function nothingOf({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {
+function missingError({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {
   const parameter = outcome === 'unknown_source' ? 'source' : 'day';
   if (parameter === 'source') return notFound(parameter, text);
   const near = nearestText(nearestDays);

@@ -6,8 +6,8 @@ const NAMES_SHOWN_MAX = 20;
 /** `the meters are A, B`, with a few names at most. */
 export function knownText(what: string, names: readonly string[]): string {
   if (names.length === 0) return `there are no ${what} that the token may see`;
-  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
-  return `the ${what} are ${shown}${names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''}`;
+  const list = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  return `the ${what} are ${list}${names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''}`;
 }
 
 /**

@@ -31,15 +31,15 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
   });
   const pages = openOnce(() => createPages(routes, options.version));
   app.addHook('onClose', async () => (await pages.ifOpened())?.close());
-  const kept = new Map<string, Promise<KeptFile | undefined>>();
+  const keptFiles = new Map<string, Promise<KeptFile | undefined>>();
   /** @returns undefined if there is no such file */
   const fileAt = (path: string) => {
-    const known = kept.get(path);
+    const known = keptFiles.get(path);
     if (known !== undefined) return known;
     const file = pages.get().then((of) => readPage(of, path));
-    kept.set(path, file);
+    keptFiles.set(path, file);
     // Only files stay, so that other addresses take no memory.
-    const forget = () => kept.delete(path);
+    const forget = () => keptFiles.delete(path);
     file.then((found) => found ?? forget(), forget);
     return file;
   };
@@ -61,8 +61,8 @@ const KEPT_HEADERS = ['cache-control', 'content-security-policy', 'content-type'
 async function readPage(pages: FastifyInstance, path: string): Promise<KeptFile | undefined> {
   const { statusCode, headers, rawPayload } = await pages.inject(path);
   if (statusCode !== 200) return undefined;
-  const given = KEPT_HEADERS.filter((name) => headers[name] !== undefined);
-  return keepFile(rawPayload, Object.fromEntries(given.map((name) => [name, String(headers[name])])));
+  const sentHeaders = KEPT_HEADERS.filter((name) => headers[name] !== undefined);
+  return keepFile(rawPayload, Object.fromEntries(sentHeaders.map((name) => [name, String(headers[name])])));
 }
 
 function isHidden({ schema }: RouteOptions): boolean {

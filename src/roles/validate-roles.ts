@@ -103,11 +103,11 @@ const roleOfDirection = {
 function refuseMeters({ meters, devices }: RoledWorkgroup, resolver: RoleResolver, refuse: Refuse): void {
   for (const [index, { code, direction, device, source }] of meters.entries()) {
     if (direction === undefined || device === undefined) continue;
-    const wanted = roleOfDirection[direction];
-    const says = `meter "${code}" has direction: ${direction}, which means ${wanted}`;
+    const expectedRole = roleOfDirection[direction];
+    const says = `meter "${code}" has direction: ${direction}, which means ${expectedRole}`;
     if (source === undefined) {
       const role = devices.find(({ id }) => id === device)?.energyRole;
-      if (role !== undefined && role !== wanted)
+      if (role !== undefined && role !== expectedRole)
         refuse(
           ['meters', index, 'direction'],
           `${says}, and the energyRole of its device is ${role}; correct one of them`,
@@ -116,7 +116,10 @@ function refuseMeters({ meters, devices }: RoledWorkgroup, resolver: RoleResolve
     }
     const other = resolver
       .spansOf({ device, source })
-      .find(({ role, negativeRole }) => role !== 'other' && role !== wanted && negativeRole !== wanted);
+      .find(
+        ({ role, negativeRole }) =>
+          role !== 'other' && role !== expectedRole && negativeRole !== expectedRole,
+      );
     if (other)
       refuse(
         ['meters', index, 'direction'],
@@ -242,6 +245,6 @@ function nameCircle(circle: readonly SourceKey[], devices: RoledWorkgroup['devic
 }
 
 function listOf(names: readonly string[]): string {
-  const shown = names.slice(0, 20).join(', ');
-  return names.length > 20 ? `${shown} and ${names.length - 20} more` : shown;
+  const list = names.slice(0, 20).join(', ');
+  return names.length > 20 ? `${list} and ${names.length - 20} more` : list;
 }

@@ -71,13 +71,13 @@ export async function bindStreams(
     }
     await bindStream(connection, stream, { streamId: row.stream_id, position, afterBatch: row.batch_id });
   }
-  for (const gone of known.values()) {
-    if (gone.settings === null) continue;
+  for (const removed of known.values()) {
+    if (removed.settings === null) continue;
     if (restatement !== 'zone') restatement = 'configuration';
-    await query(connection, 'rollup/delete_stream_intervals', { stream_id: gone.stream_id });
+    await query(connection, 'rollup/delete_stream_intervals', { stream_id: removed.stream_id });
     // It can have given silences of lifetime registers their shape, so these are computed again.
     await query(connection, 'rollup/mark_lifetime_streams_restated');
-    await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
+    await query(connection, 'rollup/update_stream', { stream_id: removed.stream_id, settings: null });
   }
   return restatement;
 }

@@ -173,12 +173,12 @@ function changesBetween(before: Settings, after: Settings): Array<[string, strin
 }
 
 function describe(config: object, salt: string): Settings {
-  const shown = new Map(leavesOf(hideSecrets(config)));
+  const hidden = new Map(leavesOf(hideSecrets(config)));
   return Object.fromEntries(
     leavesOf(config)
       .filter(([path]) => !PER_PROCESS.has(path))
       .map(([path, value]) => {
-        const visible = shown.get(path) ?? '';
+        const visible = hidden.get(path) ?? '';
         return [
           path,
           visible === value ? [comparable(value)] : [comparable(visible), sha256Hex(salt + value)],

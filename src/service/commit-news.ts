@@ -28,7 +28,7 @@ export async function openCommitNews(options: {
   const listeners: CommitListener[] = [];
   let isFailing = false;
 
-  function tell(workgroupId: string, sequence: number): void {
+  function notify(workgroupId: string, sequence: number): void {
     for (const listener of listeners) listener(workgroupId, sequence);
   }
 
@@ -44,11 +44,11 @@ export async function openCommitNews(options: {
 
   const unsubscribe = await redis?.subscribe(CHANNEL, (text) => {
     const news = parseNews(text);
-    if (news) tell(news.workgroupId, news.sequence);
+    if (news) notify(news.workgroupId, news.sequence);
   });
   return {
     publish(workgroupId, sequence) {
-      tell(workgroupId, sequence);
+      notify(workgroupId, sequence);
       void send(workgroupId, sequence);
     },
     onCommit: (listener) => void listeners.push(listener),

@@ -121,11 +121,11 @@ export function readersWarning({
 }: Pick<Config, 'dataDir' | 'dataReaders'>): Problem | undefined {
   const mode = tooOpenMode(dataDir, dataReaders);
   if (mode === undefined) return undefined;
-  const wanted = dataReaders === 'owner' ? 'go=' : dataReaders === 'group' ? 'g-w,o=' : 'go-w';
+  const chmodMode = dataReaders === 'owner' ? 'go=' : dataReaders === 'group' ? 'g-w,o=' : 'go-w';
   const more = dataReaders === 'everyone' ? '' : ', or set dataReaders to group or everyone';
   return {
     path: 'dataDir',
-    message: `other users of this machine can access ${dataDir} (mode ${mode}), which contains the data of all workgroups. New files are private to ${whose[dataReaders]}. Change existing files: chmod -R ${wanted} ${dataDir}${more}`,
+    message: `other users of this machine can access ${dataDir} (mode ${mode}), which contains the data of all workgroups. New files are private to ${whose[dataReaders]}. Change existing files: chmod -R ${chmodMode} ${dataDir}${more}`,
   };
 }
 

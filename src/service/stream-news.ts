@@ -21,11 +21,11 @@ export async function newsOfStream(
   redis: RedisConnection | undefined,
 ): Promise<StreamNews> {
   const listeners: Array<(workgroupId: string) => void> = [];
-  const tell = (workgroupId: string) => {
+  const notify = (workgroupId: string) => {
     for (const listener of listeners) listener(workgroupId);
   };
-  stream.onAppended(tell);
-  if (redis) await watchRedisLogs(redis, tell);
+  stream.onAppended(notify);
+  if (redis) await watchRedisLogs(redis, notify);
   return {
     onAppended: (listener) => void listeners.push(listener),
     headOf: stream.headOf,

@@ -50,7 +50,7 @@ export function createCalendar(
   readingEveryMs: number,
 ): Calendar {
   const firstDay = localDateOf(startMs, timezone);
-  const kept = new LRUCache<LocalDate, SiteDay>({ max: DAYS_KEPT });
+  const siteDays = new LRUCache<LocalDate, SiteDay>({ max: DAYS_KEPT });
   const registersByDay: Registers[] = [];
 
   function boundsOf(day: LocalDate): DayBounds {
@@ -75,13 +75,13 @@ export function createCalendar(
     firstDay,
     boundsOf,
     dayOf(day) {
-      const found = kept.get(day);
+      const found = siteDays.get(day);
       if (found) return found;
       const dayNumber = daysBetween(firstDay, day);
       if (dayNumber < 0) throw new RangeError(`the site begins on ${firstDay}`);
       for (let known = Math.max(0, registersByDay.length - 1); known < dayNumber; known++) compute(known);
       const made = compute(dayNumber);
-      kept.set(day, made);
+      siteDays.set(day, made);
       return made;
     },
   };

@@ -70,17 +70,17 @@ export function createSite(options: SiteOptions): Site {
   const { seed, timezone, startMs, devices = 6, readingEveryMs = MINUTE_MS } = options;
   const plan = planSite(seed, devices);
   const calendar = createCalendar(plan, timezone, startMs, readingEveryMs);
-  const kept = new LRUCache<LocalDate, Arrival[]>({ max: DAYS_KEPT });
+  const arrivalsByDay = new LRUCache<LocalDate, Arrival[]>({ max: DAYS_KEPT });
   let cursorMs = startMs;
 
   function arrivalsOn(day: LocalDate): Arrival[] {
-    const found = kept.get(day);
+    const found = arrivalsByDay.get(day);
     if (found) return found;
     const made = arrivalsOfDay(plan, calendar, calendar.dayOf(day)).filter(
       // A device that was unreachable when the site began is not reported.
       ({ item }) => item.event_time >= startMs,
     );
-    kept.set(day, made);
+    arrivalsByDay.set(day, made);
     return made;
   }
 

@@ -93,8 +93,8 @@ async function unpackAll(
   const ofPack = Map.groupBy(map.blocks.keys(), (index) => map.blocks[index]!.pack);
   let doneBytes = 0;
   for (const [at, pack] of map.packs.entries()) {
-    const wanted = (ofPack.get(at) ?? []).map((index) => ({ index, ...map.blocks[index]! }));
-    await unpackOne(store, pack, wanted, map.fileBytes, write, {
+    const blocksOfPack = (ofPack.get(at) ?? []).map((index) => ({ index, ...map.blocks[index]! }));
+    await unpackOne(store, pack, blocksOfPack, map.fileBytes, write, {
       ...options,
       onProgress: (bytes) => options.onProgress?.(doneBytes + bytes),
     });
@@ -103,8 +103,8 @@ async function unpackAll(
   const { keepIn, pack, signal } = options;
   if (keepIn === undefined) return;
   // The kept bytes have the right SHA-256. Their map must still be the one that was read before.
-  const kept = await readPackMap(createFolderStore(keepIn), pack, { fileBytes: map.fileBytes, signal });
-  if (!isDeepStrictEqual(kept, map)) throw damagedObject(store.address, pack.key, 'its map has changed');
+  const keptMap = await readPackMap(createFolderStore(keepIn), pack, { fileBytes: map.fileBytes, signal });
+  if (!isDeepStrictEqual(keptMap, map)) throw damagedObject(store.address, pack.key, 'its map has changed');
 }
 
 /** Reads the blocks that a file does not have. */

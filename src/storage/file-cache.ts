@@ -174,11 +174,11 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
     folder,
     async pin(objects, signal) {
       closing.signal.throwIfAborted();
-      const wanted = [...new Map(objects.map((object) => [object.name, object])).values()];
-      for (const { name } of wanted) checkKey(name);
-      const wantedBytes = wanted.reduce((sum, object) => sum + object.bytes, 0);
+      const uniqueObjects = [...new Map(objects.map((object) => [object.name, object])).values()];
+      for (const { name } of uniqueObjects) checkKey(name);
+      const wantedBytes = uniqueObjects.reduce((sum, object) => sum + object.bytes, 0);
       if (wantedBytes > bytesMax) throw tooSmall(folder, wantedBytes, bytesMax);
-      const held = wanted.map((object) => ({ object, entry: pin(object) }));
+      const held = uniqueObjects.map((object) => ({ object, entry: pin(object) }));
       const release = () => {
         for (const { object, entry } of held.splice(0)) unpin(object.name, entry);
       };

@@ -74,13 +74,13 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   };
   /** Ends the tasks of removed and changed workgroups, and creates the tasks of new ones. */
   const followConfiguration = async () => {
-    const wanted = new Map(options.workgroups().map((one) => [one.id, one]));
+    const workgroups = new Map(options.workgroups().map((one) => [one.id, one]));
     for (const [id, job] of jobs) {
-      if (job.deviceTimeoutMs === wanted.get(id)?.deviceTimeoutMs && wanted.has(id)) continue;
+      if (job.deviceTimeoutMs === workgroups.get(id)?.deviceTimeoutMs && workgroups.has(id)) continue;
       jobs.delete(id);
       await job.end();
     }
-    for (const [id, workgroup] of wanted) if (!jobs.has(id)) jobs.set(id, createJob(workgroup));
+    for (const [id, workgroup] of workgroups) if (!jobs.has(id)) jobs.set(id, createJob(workgroup));
   };
   const beginning = runAll();
   const repeating = repeat(EVERY_MS, startTimer, () => beginning.then(runAll));

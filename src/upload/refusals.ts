@@ -21,20 +21,20 @@ export interface Refusals {
 }
 
 export function createRefusals(): Refusals {
-  const shown: LineProblem[] = [];
+  const firstRefusals: LineProblem[] = [];
   let count = 0;
   return {
     add(line, column, message) {
       count += 1;
-      shown.push({ line, column: column && clipText(column), message });
-      if (shown.length < 10 * PROBLEMS_SHOWN_MAX) return;
-      shown.sort(byLine).splice(PROBLEMS_SHOWN_MAX);
+      firstRefusals.push({ line, column: column && clipText(column), message });
+      if (firstRefusals.length < 10 * PROBLEMS_SHOWN_MAX) return;
+      firstRefusals.sort(byLine).splice(PROBLEMS_SHOWN_MAX);
     },
     get count() {
       return count;
     },
     get shown() {
-      return shown.sort(byLine).slice(0, PROBLEMS_SHOWN_MAX);
+      return firstRefusals.sort(byLine).slice(0, PROBLEMS_SHOWN_MAX);
     },
   };
 }

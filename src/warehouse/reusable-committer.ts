@@ -16,7 +16,7 @@ export function createReusableCommitter(options: {
   open(): Promise<Committer>;
   onCloseFailed(error: unknown): void;
 }): ReusableCommitter {
-  let kept: Committer | undefined;
+  let committer: Committer | undefined;
   let isCommitting = false;
   let isRetired = false;
   /** Includes names of failed batches, because later batches use the same ids. */
@@ -25,8 +25,8 @@ export function createReusableCommitter(options: {
   function retire(): void {
     isRetired = isCommitting;
     if (isRetired) return;
-    const spent = kept;
-    kept = undefined;
+    const spent = committer;
+    committer = undefined;
     try {
       spent?.close();
     } catch (error) {
@@ -39,9 +39,9 @@ export function createReusableCommitter(options: {
       const { names, tables } = options.names.takeNew();
       unsaved = { names: unsaved.names.concat(names), tables: unsaved.tables.concat(tables) };
       try {
-        kept ??= await options.open();
+        committer ??= await options.open();
         isCommitting = true;
-        const outcome = await kept.commit(writes, unsaved, nowMs, onCommitting);
+        const outcome = await committer.commit(writes, unsaved, nowMs, onCommitting);
         if (outcome.kind === 'committed') unsaved = { names: [], tables: [] };
         return outcome;
       } catch (error) {

@@ -14,26 +14,26 @@ interface ReusableConnection {
 const USES_MAX = 200;
 
 export function createReusableConnection(open: () => Promise<DuckDBConnection>): ReusableConnection {
-  let kept: DuckDBConnection | undefined;
+  let idle: DuckDBConnection | undefined;
   let uses = 0;
   let used: DuckDBConnection | undefined;
   return {
     async take() {
-      const connection = kept ?? (await open());
-      if (kept === undefined) uses = 0;
-      kept = undefined;
+      const connection = idle ?? (await open());
+      if (idle === undefined) uses = 0;
+      idle = undefined;
       used = connection;
       return connection;
     },
     giveBack(connection, isSound) {
       const isLast = connection !== used || ++uses >= USES_MAX;
       if (connection === used) used = undefined;
-      if (isSound && !isLast && kept === undefined) kept = connection;
+      if (isSound && !isLast && idle === undefined) idle = connection;
       else connection.closeSync();
     },
     retire() {
-      kept?.closeSync();
-      kept = undefined;
+      idle?.closeSync();
+      idle = undefined;
       // Forgotten here, so it is closed when it is released.
       used = undefined;
     },

@@ -114,8 +114,14 @@ function sortByOffset(batch: MessageColumns) {
   rows.sort((left, right) =>
     offsets[left]! < offsets[right]! ? -1 : offsets[left]! > offsets[right]! ? 1 : 0,
   );
-  const kept = rows.filter((row, index) => index === 0 || offsets[row] !== offsets[rows[index - 1]!]);
-  return { columns: selectRows(batch, kept), repeated: rows.length - kept.length, outOfOrder };
+  const rowsWithoutRepeats = rows.filter(
+    (row, index) => index === 0 || offsets[row] !== offsets[rows[index - 1]!],
+  );
+  return {
+    columns: selectRows(batch, rowsWithoutRepeats),
+    repeated: rows.length - rowsWithoutRepeats.length,
+    outOfOrder,
+  };
 }
 
 function selectRows(from: MessageColumns, rows: number[]): MessageColumns {

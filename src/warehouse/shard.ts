@@ -127,10 +127,10 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     workgroupId,
     logger,
     open: () => openFile(options),
-    onLost: () => kept.retire(),
+    onLost: () => reusableConnection.retire(),
     onReopen: () => {
       landing.retire();
-      kept.retire();
+      reusableConnection.retire();
     },
     check: (connection) => checkOwner(connection, owner),
   });
@@ -152,7 +152,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     },
   });
 
-  const kept = createReusableConnection(() => database.connect());
+  const reusableConnection = createReusableConnection(() => database.connect());
   const gate = createWriteGate();
   const frozen = createFrozenReads({
     connect: () => database.connect(),
@@ -174,10 +174,12 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     checkOpen();
     transactions++;
     await gate.enter();
-    const connection = await (keep ? kept.take() : database.connect()).catch((error: unknown) => {
-      gate.leave();
-      throw error;
-    });
+    const connection = await (keep ? reusableConnection.take() : database.connect()).catch(
+      (error: unknown) => {
+        gate.leave();
+        throw error;
+      },
+    );
     let isSound = false;
     try {
       const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
@@ -189,7 +191,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       throw knownFailure(error, path) ?? error;
     } finally {
       if (!isQuiet) changes++;
-      kept.giveBack(connection, isSound);
+      reusableConnection.giveBack(connection, isSound);
       gate.leave();
     }
   }
@@ -209,7 +211,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
 
   async function closeAll(): Promise<void> {
     await frozen.stop(closedFailure(workgroupId));
-    kept.retire();
+    reusableConnection.retire();
     await landing.drain();
     await database.close();
     logger.info({ workgroup: workgroupId }, 'shard.close');

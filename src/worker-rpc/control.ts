@@ -101,7 +101,7 @@ export async function postRpc(owner: ControlFile, path: string, question: Questi
   }
   const late = AbortSignal.timeout(withinMs);
   try {
-    return await exchange(owner, path, question, signal ? AbortSignal.any([signal, late]) : late);
+    return await sendRequest(owner, path, question, signal ? AbortSignal.any([signal, late]) : late);
   } catch (error) {
     signal?.throwIfAborted();
     if (errorCode(error) === 'ECONNREFUSED') return { kind: 'nobody' };
@@ -112,7 +112,7 @@ export async function postRpc(owner: ControlFile, path: string, question: Questi
   }
 }
 
-function exchange(
+function sendRequest(
   { port, secret }: ControlFile,
   path: string,
   { body, wake = true }: Question,

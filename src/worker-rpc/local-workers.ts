@@ -16,9 +16,9 @@ export type LocalWorkers = { kind: 'living' | 'none' } | { kind: 'stopped' | 'en
 export function findLocalWorkers(dataDir: string): LocalWorkers {
   const states = readWorkerFiles(dataDir).map((file) => ({ kind: stateOf(file), pid: file.pid }));
   if (states.some(({ kind }) => kind === 'living')) return { kind: 'living' };
-  for (const wanted of ['stopped', 'ended'] as const) {
-    const found = states.find(({ kind }) => kind === wanted);
-    if (found) return { kind: wanted, pid: found.pid };
+  for (const state of ['stopped', 'ended'] as const) {
+    const found = states.find(({ kind }) => kind === state);
+    if (found) return { kind: state, pid: found.pid };
   }
   return { kind: 'none' };
 }

@@ -84,14 +84,14 @@ export async function sendCall(
     if (path === undefined) clientRequest.end();
     else pipeline(createReadStream(path), clientRequest).catch(() => undefined);
   });
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
     // Errors after the answer have no listener of their own.
     clientRequest.on('error', reject).once('response', resolve);
   });
-  answered.catch(() => undefined);
+  response.catch(() => undefined);
   try {
     clientRequest.flushHeaders();
-    return await readReply(await answered);
+    return await readReply(await response);
   } catch (cause) {
     if (!isSent) {
       signal.throwIfAborted();

@@ -126,8 +126,8 @@ export const KNOWN_WH: readonly number[] = [965, 958, 947];
 
 /** The energy of each day of the readings, as a report tells it. */
 export async function reportedWh(service: Pick<ServiceProcess, 'url' | 'token'>): Promise<number[]> {
-  const told = JSON.stringify(await dailyEnergy(service));
-  return [...told.matchAll(/"energyWh":(\d+)/g)].map(([, energy]) => Number(energy));
+  const report = JSON.stringify(await dailyEnergy(service));
+  return [...report.matchAll(/"energyWh":(\d+)/g)].map(([, energy]) => Number(energy));
 }
 
 export interface Reading {

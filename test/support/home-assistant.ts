@@ -187,8 +187,8 @@ function rowsOf(at: HomeAssistantServer, asked: Asked<'recorder/statistics_durin
     const statistic = at.statistics.get(id);
     if (!statistic) continue;
     const { unit, kind, startMs, values } = statistic;
-    const wanted = kind === 'sum' ? asked.units?.energy : asked.units?.power;
-    const factor = wanted === undefined ? 1 : factors[unit]! / factors[wanted]!;
+    const targetUnit = kind === 'sum' ? asked.units?.energy : asked.units?.power;
+    const factor = targetUnit === undefined ? 1 : factors[unit]! / factors[targetUnit]!;
     const hours = values.flatMap((value, index) => {
       const start = startMs + index * HOUR_MS;
       if (value === null || start < fromMs || start >= untilMs) return [];

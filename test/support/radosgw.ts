@@ -94,18 +94,18 @@ async function start(packages: string, folder: string): Promise<RadosgwAccess> {
    * again.
    */
   const ceph = async (...args: string[]) => {
-    let said = '';
-    const answered = async () => {
+    let output = '';
+    const hasAnswered = async () => {
       try {
-        said = (await call('/usr/bin/python3', join(packages, 'usr/bin/ceph'), ...args)).stdout;
+        output = (await call('/usr/bin/python3', join(packages, 'usr/bin/ceph'), ...args)).stdout;
         return true;
       } catch (error) {
         if (String(error).includes('EPERM')) return false;
         throw error;
       }
     };
-    await until(`ceph has done ${args.join(' ')}`, answered);
-    return said;
+    await until(`ceph has done ${args.join(' ')}`, hasAnswered);
+    return output;
   };
   await ceph('osd', 'new', disk);
   await ceph('osd', 'crush', 'add', 'osd.0', '1', 'root=default');

@@ -180,11 +180,11 @@ export function addVendorSocket(vendor: VendorServer, dialect: Partial<SocketDia
       const last = messages.at(-1)?.offset ?? log.at(-1)?.offset;
       const next = last === undefined ? begin : bounds === 'exclusive' ? last : last + 1n;
       const content = contentOf(messages, next, sent === log.length, fault, requestId);
-      const given = added.dialect.idFirst ? [requestId, content] : [content];
+      const parameters = added.dialect.idFirst ? [requestId, content] : [content];
       unacknowledged += 1;
       added.unacknowledgedMax = Math.max(added.unacknowledgedMax, unacknowledged);
-      if (!asksAcknowledgement) return void socket.emit(socketEvents.data, ...given);
-      socket.emit(socketEvents.data, ...given, () => {
+      if (!asksAcknowledgement) return void socket.emit(socketEvents.data, ...parameters);
+      socket.emit(socketEvents.data, ...parameters, () => {
         unacknowledged -= 1;
         added.acknowledged += 1;
       });

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
-import { activeSpan, type Draft, type DraftSample, hide, type Span, samplesIn, wholeOf } from '../draft.ts';
+import { activeSpan, type Draft, type DraftSample, hide, type Span, samplesIn, wholeSpan } from '../draft.ts';
 import { always, type Fault } from './fault.ts';
 
 /**
@@ -28,7 +28,7 @@ function duplicates(draft: Draft, chance: Chance): Span[] {
         : [],
     ),
   );
-  return [wholeOf(draft)];
+  return [wholeSpan(draft)];
 }
 
 /** The readings of some hours or days come all at once, hours or days later. */
@@ -47,7 +47,7 @@ function outOfOrder(draft: Draft, chance: Chance): Span[] {
   for (const [index, sample] of draft.samples.entries())
     if (chance.isTrue('late', 0.4, index))
       sample.arrivesMs += Math.round(chance.between('delay', 0, mostMs, index));
-  return [wholeOf(draft)];
+  return [wholeSpan(draft)];
 }
 
 /**

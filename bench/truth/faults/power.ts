@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../../src/lib/time.ts';
 import type { Chance } from '../chance.ts';
-import { activeSpan, type Draft, hide, nightsOf, type Span, samplesIn, wholeOf } from '../draft.ts';
+import { activeSpan, type Draft, hide, nightsOf, type Span, samplesIn, wholeSpan } from '../draft.ts';
 import { type Fault, hasPower, hasPowerOnly } from './fault.ts';
 import { hideSample, round, singles } from './wrong-values.ts';
 
@@ -68,5 +68,5 @@ function powerInOtherUnit(draft: Draft, chance: Chance): Span[] {
 
 /** Readings are about an hour apart, and most of them a little more; the recording is planned so. */
 function hourlyWithJitter(draft: Draft): Span[] {
-  return [wholeOf(draft)];
+  return [wholeSpan(draft)];
 }

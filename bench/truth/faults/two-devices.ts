@@ -1,5 +1,5 @@
 import type { Chance } from '../chance.ts';
-import { type Draft, type DraftSample, hide, innerDay, type Span, samplesIn, wholeOf } from '../draft.ts';
+import { type Draft, type DraftSample, hide, innerDay, type Span, samplesIn, wholeSpan } from '../draft.ts';
 import type { Fault } from './fault.ts';
 
 export const twoDevicesFault: Fault = {
@@ -17,7 +17,7 @@ export const twoDevicesFault: Fault = {
 function twoDevices(draft: Draft, chance: Chance): Span[] {
   const { days, fields, everyMs } = draft.plan;
   const span = chance.isTrue('all the time', 0.6)
-    ? wholeOf(draft)
+    ? wholeSpan(draft)
     : { fromMs: days[innerDay(draft, chance)]!.startMs, toMs: days.at(-1)!.endMs };
   const share = chance.magnitude('share', 0.4, 2.5);
   const level = chance.magnitude('level', 0.1, 10);

@@ -11,7 +11,7 @@ import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
 import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import { energyOf, likeOf, type StretchOptions, stretchOf } from './correct-input.ts';
+import { energyOf, parseLike, type StretchOptions, stretchOf } from './correct-input.ts';
 
 interface StoreOptions extends StretchOptions {
   workgroup?: string;
@@ -88,7 +88,7 @@ function addFill(group: Command, terminal: Terminal): void {
         ...common(workgroup, device, options),
         ...stretchOf(options, workgroup),
         replace: options.replace ?? false,
-        ...(options.like !== undefined && { like: likeOf(options.like, workgroup) }),
+        ...(options.like !== undefined && { like: parseLike(options.like, workgroup) }),
       })),
     );
 }

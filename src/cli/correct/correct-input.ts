@@ -56,13 +56,13 @@ function readInstant(path: string, text: string, zone: string): UtcMs {
       `"${text}" is not a time; write it as 2026-05-17T13:00, or with its offset, 2026-05-17T13:00+02:00`,
     );
   const ms = localInstant(day, Number(hour), Number(minute), zone);
-  const shown = `${day} ${hour}:${minute}`;
-  if (!formatLocal(ms, zone).startsWith(shown))
-    throw commandLineError(path, `clocks in ${zone} never show ${shown}, because they are put forward`);
-  if ([0.5, 1].some((hours) => formatLocal(ms + hours * HOUR_MS, zone).startsWith(shown)))
+  const localTime = `${day} ${hour}:${minute}`;
+  if (!formatLocal(ms, zone).startsWith(localTime))
+    throw commandLineError(path, `clocks in ${zone} never show ${localTime}, because they are put forward`);
+  if ([0.5, 1].some((hours) => formatLocal(ms + hours * HOUR_MS, zone).startsWith(localTime)))
     throw commandLineError(
       path,
-      `clocks in ${zone} show ${shown} twice; add the offset, such as ${text}${formatLocal(ms, zone).slice(19)}`,
+      `clocks in ${zone} show ${localTime} twice; add the offset, such as ${text}${formatLocal(ms, zone).slice(19)}`,
     );
   return ms;
 }
@@ -79,7 +79,7 @@ export function energyOf(text: string): number {
 }
 
 /** Another source: `<device>/<source>`, or a device alone, whose source is "default". */
-export function likeOf(text: string, workgroup: WorkgroupConfig): { device: string; source: string } {
+export function parseLike(text: string, workgroup: WorkgroupConfig): { device: string; source: string } {
   const [device = '', ...rest] = text.split('/');
   return { device: chooseDevice(workgroup, device, '--like'), source: rest.join('/') || 'default' };
 }

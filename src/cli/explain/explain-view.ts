@@ -21,7 +21,7 @@ import { describeReadings, type ViewOptions, type WriteTime } from './readings-v
 /** Formats an explanation for the terminal, with times in the workgroup's zone. */
 export function describeExplained(explained: Explained, options: ViewOptions): string {
   const { name, device, day, timezone, hours, sources, takenIn, countingSources } = explained;
-  const at = atOf(explained);
+  const at = timeWriter(explained);
   const title = `${name ? `${name} (${device})` : device}, ${day}, ${timezone}, ${plainNumber(hours)} h`;
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
@@ -37,7 +37,7 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   return lines.join('\n');
 }
 
-function atOf({ day, timezone }: Explained): WriteTime {
+function timeWriter({ day, timezone }: Explained): WriteTime {
   const clock = timeOfDayFormat(day, timezone);
   const at = (time: string) => clock(Date.parse(time));
   return Object.assign(at, {

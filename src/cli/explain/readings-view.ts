@@ -27,7 +27,7 @@ export function elide<Item>(
 ): Row<Item>[] {
   const special = items.map(isSpecial);
   const isEnd = (index: number) => index < ENDS_SHOWN || index >= items.length - ENDS_SHOWN;
-  const shown = items.map(
+  const isShown = items.map(
     (_, index) =>
       all ||
       items.length <= 6 * ENDS_SHOWN ||
@@ -38,7 +38,7 @@ export function elide<Item>(
   let count = 0;
   for (const [index, item] of items.entries()) {
     const last = rows.at(-1);
-    if (shown[index] && (all || count < SHOWN_MAX || isEnd(index))) {
+    if (isShown[index] && (all || count < SHOWN_MAX || isEnd(index))) {
       rows.push({ kind: 'item', item });
       count += 1;
     } else if (last?.kind === 'more') last.count += 1;
@@ -85,7 +85,7 @@ export function describeReadings(one: ExplainedSource, at: WriteTime, options: V
   columns.push({
     title: '',
     value: (row) =>
-      row.kind === 'more' ? `${counted(row.count, 'more reading')} (--all shows them)` : fateOf(row.item),
+      row.kind === 'more' ? `${counted(row.count, 'more reading')} (--all shows them)` : fateText(row.item),
   });
   if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, at)) });
   const more =
@@ -109,7 +109,7 @@ function turningTimes({ events, segments, boundaries }: ExplainedSource): Readon
   ]);
 }
 
-function fateOf({ fate, reason }: ExplainedReading): string {
+function fateText({ fate, reason }: ExplainedReading): string {
   return [fate === 'used' ? '' : fate, reason?.replaceAll('_', ' ') ?? ''].filter(Boolean).join(': ');
 }
 

@@ -76,21 +76,21 @@ function unreadWarning(
   { id, energyStreams }: Asked,
   { suggested, firstDay }: { suggested: readonly SuggestedStream[]; firstDay?: string | null },
 ): string {
-  const shown = fields.slice(0, FIELDS_SHOWN_MAX).map(({ field }) => `"${field}"`);
-  const more = fields.length > shown.length ? ` and ${fields.length - shown.length} more` : '';
+  const fieldNames = fields.slice(0, FIELDS_SHOWN_MAX).map(({ field }) => `"${field}"`);
+  const more = fields.length > fieldNames.length ? ` and ${fields.length - fieldNames.length} more` : '';
   const tables = [...new Set(energyStreams.map((stream) => stream.table))];
   const own = energyStreams.filter((stream) => stream.table === table);
-  const meant = own.length === 0 ? nearest(table, tables) : undefined;
+  const suggestion = own.length === 0 ? nearest(table, tables) : undefined;
   const reads = energyStreams.map(({ table: of, field }) => `${of}.${field}`);
   const lines = [
     `this import gives no energy. No energy stream reads any of its fields.`,
-    `The rows are in table ${table}. Their fields are ${shown.join(', ')}${more}.`,
+    `The rows are in table ${table}. Their fields are ${fieldNames.join(', ')}${more}.`,
     reads.length === 0
       ? `Workgroup ${id} has no energy streams.`
       : `The energy streams of workgroup ${id} read ${[...new Set(reads)].slice(0, FIELDS_SHOWN_MAX).join(', ')}.`,
-    ...(meant === undefined
+    ...(suggestion === undefined
       ? []
-      : [`Is table ${meant} meant? Then import the file again with --table ${meant}.`]),
+      : [`Is table ${suggestion} meant? Then import the file again with --table ${suggestion}.`]),
     ...suggestionLines(table, suggested),
     ...(firstDay === undefined
       ? []

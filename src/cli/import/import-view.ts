@@ -119,12 +119,12 @@ function describeRejected({ rejected, rowsRejected }: FileCounts, examples: read
       .map(({ detail, content }) => `    ${detail}  ${content.slice(0, 100)}`),
     ...(reason === 'no_such_local_time' ? [SKIPPED_TIMES] : []),
   ]);
-  const kept =
+  const quarantineNote =
     rowsRejected > REJECTED_KEPT_MAX ? `  the first ${REJECTED_KEPT_MAX} are in the quarantine\n` : '';
   const isNumbered = examples.some(({ detail }) => detail.startsWith('row '));
   const counting =
     isNumbered && rejected.malformed_row
       ? '  rows are counted without the header and without malformed ones\n'
       : '';
-  return `${lines.join('\n')}\n${counting}${kept}`;
+  return `${lines.join('\n')}\n${counting}${quarantineNote}`;
 }

@@ -65,13 +65,13 @@ export async function guessFor(path: string, workgroup: WorkgroupConfig, table: 
  */
 export function mappingText(mapping: Mapping, reasons: readonly Reason[] = []): string {
   const { column, ...time } = mapping.time;
-  const shown = {
+  const writtenMapping = {
     ...mapping,
     time: { column: column.length === 1 ? column[0] : column, ...time },
     ...(mapping.device.id !== undefined && { device: { id: mapping.device.id } }),
   };
   const defaults = mappingSchema.parse({ time: { column: '-' }, device: { id: '-' }, fields: { '-': '-' } });
-  const text = Object.entries(shown).filter(
+  const text = Object.entries(writtenMapping).filter(
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(defaults[key as keyof Mapping]),
   );
   const document = new Document(Object.fromEntries(text));

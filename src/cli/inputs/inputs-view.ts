@@ -101,8 +101,8 @@ export function describeTried(
           String(value),
         ]),
       ];
-      const shown = formatRows([{ value: ([title]) => title }, { value: ([, value]) => value }], rows);
-      return `${input}: a reading\n${shown.replace(/^(?=.)/gm, '  ')}`;
+      const valueTable = formatRows([{ value: ([title]) => title }, { value: ([, value]) => value }], rows);
+      return `${input}: a reading\n${valueTable.replace(/^(?=.)/gm, '  ')}`;
     })
     .join('');
 }

@@ -125,8 +125,10 @@ export function readBalanceCase(file: string, item: unknown, index: number): Bal
 function refuseMisspelt(where: string, one: ParsedCase): void {
   const misspelt = (item: object, keys: string[], path: string): Problem[] =>
     Object.keys(item).flatMap((key) => {
-      const meant = keys.includes(key) ? undefined : nearest(key, keys);
-      return meant === undefined ? [] : [{ path: `${path}${key}`, message: describeUnknown(meant) }];
+      const suggestion = keys.includes(key) ? undefined : nearest(key, keys);
+      return suggestion === undefined
+        ? []
+        : [{ path: `${path}${key}`, message: describeUnknown(suggestion) }];
     });
   const problems = [
     ...misspelt(one, knownKeys.case, ''),

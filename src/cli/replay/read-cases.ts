@@ -145,8 +145,8 @@ function inlineCase(file: string, item: unknown, index: number): ReplayCase {
 
 /** An unknown member is a problem. */
 function misspeltAs(key: string): Problem[] {
-  const meant = nearest(key, settings);
-  return meant === undefined ? [] : [{ path: key, message: describeUnknown(meant) }];
+  const suggestion = nearest(key, settings);
+  return suggestion === undefined ? [] : [{ path: key, message: describeUnknown(suggestion) }];
 }
 
 /** The configuration of a case. Its streams belong to its table by default. */

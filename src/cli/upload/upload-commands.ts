@@ -95,7 +95,7 @@ async function put(
   const { requireWorkbook } = await import('../../foreign-table/read-workbook.ts');
   const { describeChecked, describePut } = await import('./upload-view.ts');
   const workgroup = chooseWorkgroup(config, options.workgroup);
-  const uploadOptions = await saidOf(options);
+  const uploadOptions = await parseOptions(options);
   const files: Array<{ path: string; upload: Upload }> = [];
   const problems: Problem[] = [];
   const paths = findFiles(named, terminal.cwd);
@@ -136,7 +136,7 @@ async function put(
 }
 
 /** @throws InputError with all problems of the options */
-async function saidOf(options: PutOptions): Promise<UploadOptions> {
+async function parseOptions(options: PutOptions): Promise<UploadOptions> {
   const { parseColumnOption, uploadOptionsSchema } = await import('../../upload/upload-options.ts');
   const { zodProblems } = await import('../../config/zod-problems.ts');
   const { columnRoles } = await import('../../upload/find-columns.ts');

@@ -174,9 +174,9 @@ export function createLocalLake(options: LocalLakeOptions): LakeSource {
       const before = lasting.get(workgroupId);
       const found = await findLastingGeneration(paths, before?.commit);
       if (!found) return generation;
-      const kept = before?.commit === found ? before : localGeneration(paths, found);
-      lasting.set(workgroupId, kept);
-      return kept;
+      const lastingGeneration = before?.commit === found ? before : localGeneration(paths, found);
+      lasting.set(workgroupId, lastingGeneration);
+      return lastingGeneration;
     },
   };
 }

@@ -38,19 +38,22 @@ export async function sendParts(
     .header('Vary', 'Authorization, Accept');
   if (matchesEtag(request.headers['if-none-match'], tag)) return reply.code(304).send();
 
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  const disconnected = new AbortController();
+  reply.raw.once('close', () => disconnected.abort());
   const durationMs = () => Math.round(performance.now() - startedMs);
   let answer: Uint8Array[] | ReportText;
   try {
     if (format !== 'json') {
-      onAnswered({ ...(await sendRows(reply, lake, rows, format, gone.signal)), durationMs: durationMs() });
+      onAnswered({
+        ...(await sendRows(reply, lake, rows, format, disconnected.signal)),
+        durationMs: durationMs(),
+      });
       return reply;
     }
-    answer = await lake.share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
+    answer = await lake.share(`${request.url.split('?')[0]} ${etag}`, read, disconnected.signal);
   } catch (error) {
     // The query was stopped because all callers have gone.
-    if (gone.signal.aborted) return reply.send();
+    if (disconnected.signal.aborted) return reply.send();
     reply.removeHeader('ETag');
     throw error;
   }

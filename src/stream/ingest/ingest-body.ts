@@ -95,8 +95,8 @@ function decodeJson(text: string, what: string): unknown {
   // JSON.parse keeps the last of two members with one name.
   if (countMembers(value) === members) return value;
   const { name, position } = findRepeatedName(text) ?? { name: '', position: 0 };
-  const shown = JSON.stringify(name.slice(0, limits.nameCharactersMax).toWellFormed());
-  throw invalid(`${what} names ${shown} twice in one object, at position ${position}`);
+  const quotedName = JSON.stringify(name.slice(0, limits.nameCharactersMax).toWellFormed());
+  throw invalid(`${what} names ${quotedName} twice in one object, at position ${position}`);
 }
 
 function parse(text: string, what: string): unknown {

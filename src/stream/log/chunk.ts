@@ -120,9 +120,9 @@ export function packChunk(batches: readonly EncodedBatch[]): Chunk {
 export function placeChunk(chunk: Chunk, firstOffset: Offset, firstOrdinal: number): Chunk {
   const { value, count } = chunk;
   new Float64Array(value.buffer, value.byteOffset + head.firstOrdinal * 4, 1)[0] = firstOrdinal;
-  const placed = { ...chunk, firstOffset, lastOffset: firstOffset + BigInt(count - 1), firstOrdinal };
-  stamp(placed);
-  return placed;
+  const stamped = { ...chunk, firstOffset, lastOffset: firstOffset + BigInt(count - 1), firstOrdinal };
+  stamp(stamped);
+  return stamped;
 }
 
 /**

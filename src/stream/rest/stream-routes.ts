@@ -88,8 +88,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         const { start, limit } = parseReadQuery(request.query as Query);
         const preferredMs = parseWaitPreference(request.headers.prefer);
         const holdMs = Math.min(preferredMs ?? readHoldMsMax, readHoldMsMax);
-        const gone = new AbortController();
-        reply.raw.once('close', () => gone.abort());
+        const disconnected = new AbortController();
+        reply.raw.once('close', () => disconnected.abort());
         const answer = await stream.poll(
           log,
           {
@@ -100,7 +100,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
             reader: grant.tokenId,
           },
-          gone.signal,
+          disconnected.signal,
           {
             expiresAtMs: grant.expiresAtMs,
             recheck() {

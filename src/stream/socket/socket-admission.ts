@@ -59,9 +59,9 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
     const waitSeconds = rateLimit.take(caller);
     if (waitSeconds > 0)
       throw new StreamError('RateLimited', `${tooMany('connections', caller)}; wait ${waitSeconds} s`);
-    const given = auth.workgroupId || query.orgName;
+    const named = auth.workgroupId || query.orgName;
     const { workgroupId, grant, devices } = explainMissing(() => {
-      const id = typeof given === 'string' ? given : onlyWorkgroup(grantOrThrow(authentication), given);
+      const id = typeof named === 'string' ? named : onlyWorkgroup(grantOrThrow(authentication), named);
       return { workgroupId: id, ...admit(options, authentication, id, ['search:read']) };
     });
     const seesAudit = grant.scopes[workgroupId]!.permissions.includes('org:audit');

@@ -57,7 +57,7 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
     },
     sendFrame(head, messages, acknowledged) {
       if (acknowledged && ++unanswered > UNANSWERED_MAX) this.acknowledges = false;
-      const answered = () => {
+      const onAnswer = () => {
         unanswered--;
         acknowledged?.();
       };
@@ -67,7 +67,7 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
       conn.on('packetCreate', join);
       sendTogether(() =>
         acknowledged
-          ? socket.emit(socketEvents.data, messages, answered)
+          ? socket.emit(socketEvents.data, messages, onAnswer)
           : socket.emit(socketEvents.data, messages),
       );
       conn.off('packetCreate', join);

@@ -40,8 +40,10 @@ export function linkTo(
   page: PageName,
   query: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const search = new URLSearchParams(given).toString();
+  const parameters = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const search = new URLSearchParams(parameters).toString();
   return `#/${encodeURIComponent(workgroup)}/${page}${search && `?${search}`}`;
 }
 

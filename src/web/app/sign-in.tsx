@@ -18,14 +18,14 @@ export function SignIn({
     if (read.kind === 'session') onSession(read.session);
     else setProblem(read.reason);
   };
-  const shown = problem ?? reason;
+  const message = problem ?? reason;
   return (
     <main class="sign-in">
       <Logo />
       <h1>Sign in</h1>
-      {shown && (
+      {message && (
         <p class="notice" role="alert" id="problem">
-          {shown}
+          {message}
         </p>
       )}
       <form onSubmit={submit}>
@@ -39,7 +39,7 @@ export function SignIn({
           spellcheck={false}
           autocomplete="off"
           autocapitalize="off"
-          aria-describedby={shown ? 'problem token-help' : 'token-help'}
+          aria-describedby={message ? 'problem token-help' : 'token-help'}
           onKeyDown={(event) => {
             if (event.key !== 'Enter') return;
             event.preventDefault();

@@ -24,10 +24,10 @@ const WAIT_MS_MAX = minuteMs;
 const KEPT_MAX = 60;
 
 /** Answers by token and path, so that "back" shows a page at once. */
-const kept = new Map<string, { answer: unknown; etag: string | undefined }>();
+const keptAnswers = new Map<string, { answer: unknown; etag: string | undefined }>();
 
 export function forgetAnswers(): void {
-  kept.clear();
+  keptAnswers.clear();
 }
 
 /**
@@ -47,18 +47,18 @@ export function useAnswer<Answer>(
 
   useEffect(() => {
     if (key === undefined) return;
-    const gone = new AbortController();
+    const unmounted = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
     const waitMs = everyMs === 'once' ? LIVE_MS : everyMs;
     const refresh = async () => {
       clearTimeout(timer);
-      if (document.hidden && (kept.has(key) || failures > 0)) return;
+      if (document.hidden && (keptAnswers.has(key) || failures > 0)) return;
       try {
         const found = await askService<Answer>(root + path, {
           token,
-          etag: kept.get(key)?.etag,
-          signal: gone.signal,
+          etag: keptAnswers.get(key)?.etag,
+          signal: unmounted.signal,
         });
         const wasFailed = failed.current !== undefined;
         failed.current = undefined;
@@ -66,7 +66,7 @@ export function useAnswer<Answer>(
         if (found) keep(key, found);
         if (found || wasFailed) redraw((count) => count + 1);
       } catch (error) {
-        if (gone.signal.aborted) return;
+        if (unmounted.signal.aborted) return;
         const failure: Failure =
           error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
         if (failure.kind === 'signed-out') return onSignedOut(failure.message);
@@ -75,7 +75,7 @@ export function useAnswer<Answer>(
         redraw((count) => count + 1);
         if (failure.kind !== 'busy' && failure.kind !== 'unreachable') return;
       }
-      if (gone.signal.aborted || (everyMs === 'once' && failures === 0)) return;
+      if (unmounted.signal.aborted || (everyMs === 'once' && failures === 0)) return;
       timer = setTimeout(refresh, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
     };
     const onVisible = () => {
@@ -86,13 +86,13 @@ export function useAnswer<Answer>(
     document.addEventListener('visibilitychange', onVisible);
     void refresh();
     return () => {
-      gone.abort();
+      unmounted.abort();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
     };
   }, [key, everyMs]);
 
-  const found = key === undefined ? undefined : kept.get(key);
+  const found = key === undefined ? undefined : keptAnswers.get(key);
   const failure = failed.current?.key === key ? failed.current?.failure : undefined;
   return {
     answer: found?.answer as Answer | undefined,
@@ -103,7 +103,7 @@ export function useAnswer<Answer>(
 }
 
 function keep(key: string, found: { answer: unknown; etag: string | undefined }): void {
-  kept.delete(key);
-  kept.set(key, found);
-  if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!);
+  keptAnswers.delete(key);
+  keptAnswers.set(key, found);
+  if (keptAnswers.size > KEPT_MAX) keptAnswers.delete(keptAnswers.keys().next().value!);
 }

@@ -28,11 +28,11 @@ export function useDayProfile(
       ? [day, day]
       : [today(own, bounds.startMs), today(own, bounds.endMs - 1)];
   const only = device ? `&devices=${device}` : '';
-  const answered = useAnswer<Profiles>(
+  const profiles = useAnswer<Profiles>(
     bounds && `interval-energy?startDate=${first}&endDate=${last}&groupBy=source&top=${SOURCES_MAX}${only}`,
   );
-  const profile = answered.answer && bounds && cutProfile(answered.answer, bounds);
-  return { ...answered, answer: answered.answer && (profile ?? 'none') };
+  const profile = profiles.answer && bounds && cutProfile(profiles.answer, bounds);
+  return { ...profiles, answer: profiles.answer && (profile ?? 'none') };
 }
 
 /** The intervals of some days that lie within bounds. @returns undefined without any source */

@@ -19,12 +19,12 @@ export function useSend(): Sender {
     setBusy(true);
     setProblem(undefined);
     try {
-      const answered = await askService<Answer>(root + path, {
+      const result = await askService<Answer>(root + path, {
         token,
         method,
         ...(method === 'POST' && { body }),
       });
-      return answered!.answer;
+      return result!.answer;
     } catch (error) {
       const failure =
         error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };

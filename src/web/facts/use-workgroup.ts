@@ -9,12 +9,12 @@ export function useWorkgroup(token: string, path: string, onSignedOut: (reason?:
   const [found, setFound] = useState<{ path: string; known?: WorkgroupAnswer; failure?: Failure }>({ path });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
-    const gone = new AbortController();
+    const unmounted = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    askService<WorkgroupAnswer>(path, { token, signal: gone.signal })
+    askService<WorkgroupAnswer>(path, { token, signal: unmounted.signal })
       .then((answered) => setFound({ path, known: answered!.answer }))
       .catch((error) => {
-        if (gone.signal.aborted) return;
+        if (unmounted.signal.aborted) return;
         const failure: Failure =
           error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
         if (failure.kind === 'signed-out') return onSignedOut(failure.message);
@@ -23,7 +23,7 @@ export function useWorkgroup(token: string, path: string, onSignedOut: (reason?:
           timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
       });
     return () => {
-      gone.abort();
+      unmounted.abort();
       clearTimeout(timer);
     };
   }, [token, path, attempt, onSignedOut]);

@@ -40,7 +40,7 @@ export function CorrectionForm(props: {
     setBusy(true);
     setProblem(undefined);
     try {
-      const answered = await askService<CorrectionAnswer>(
+      const result = await askService<CorrectionAnswer>(
         `${root}corrections${purpose === 'preview' ? '?dryRun=true' : ''}`,
         {
           token,
@@ -48,7 +48,7 @@ export function CorrectionForm(props: {
           body,
         },
       );
-      if (purpose === 'preview') setPreview({ body, correction: answered!.answer.correction });
+      if (purpose === 'preview') setPreview({ body, correction: result!.answer.correction });
       else {
         onClose();
         onDone();

@@ -26,14 +26,14 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
       <Shown of={facts.profile} what="the profile" height={420}>
         {(answer) => {
           const found = answer === 'none' ? undefined : answer;
-          const shown = facts.columnsOf(found);
-          if (!found || !shown)
+          const figure = facts.columnsOf(found);
+          if (!found || !figure)
             return (
               <Empty title={`No energy on ${longDay(day)}`}>
                 Nothing is published for this day{device ? ' and device' : ''}. That is not the same as zero.
               </Empty>
             );
-          return <DayFigure chosen={chosen} facts={facts} shown={shown} energyWh={found.energyWh} />;
+          return <DayFigure chosen={chosen} facts={facts} shown={figure} energyWh={found.energyWh} />;
         }}
       </Shown>
     </>

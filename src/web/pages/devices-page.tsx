@@ -185,8 +185,8 @@ function DaysOfDevice({ values }: { values: ReadonlyArray<number | null | undefi
 
 function devicesSentence(rows: readonly DeviceRow[]): string {
   const counts = countKinds(rows);
-  const heard = rows.map(({ status }) => status.lastSeen).filter((at) => at !== null);
-  const newest = heard.sort().at(-1);
+  const lastSeenTimes = rows.map(({ status }) => status.lastSeen).filter((at) => at !== null);
+  const newest = lastSeenTimes.sort().at(-1);
   return [
     (counts.online > 0 || counts.heard === 0) &&
       `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 ? 'is' : 'are'} online.`,

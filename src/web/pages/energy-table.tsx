@@ -11,9 +11,9 @@ export function EnergyTable(props: {
   zone: string;
 }) {
   const { series, columns, fileName, zone } = props;
-  const shown = columns.filter((column) => !isEmpty(column));
+  const filledColumns = columns.filter((column) => !isEmpty(column));
   const unit = energyUnit(
-    Math.max(0, ...shown.flatMap(({ values }) => values.map((wh) => Math.abs(wh ?? 0)))),
+    Math.max(0, ...filledColumns.flatMap(({ values }) => values.map((wh) => Math.abs(wh ?? 0)))),
   );
   const isOneSided = series.every(({ side }) => side === series[0]!.side) && series.length > 1;
   const tableColumns: Array<TableColumn<BarColumn>> = [
@@ -25,7 +25,7 @@ export function EnergyTable(props: {
       title: name,
       isNumber: true,
       cell: ({ values }: BarColumn) => <EnergyAmount wh={values[index]} unit={unit} />,
-      sum: <SumAmount wh={sumOf(shown.map(({ values }) => values[index] ?? null))} unit={unit} />,
+      sum: <SumAmount wh={sumOf(filledColumns.map(({ values }) => values[index] ?? null))} unit={unit} />,
     })),
     ...(isOneSided
       ? [
@@ -33,7 +33,7 @@ export function EnergyTable(props: {
             title: 'Sum',
             isNumber: true,
             cell: (column: BarColumn) => <EnergyAmount wh={totalOf(column, series)} unit={unit} />,
-            sum: <SumAmount wh={sumOf(shown.map((column) => totalOf(column, series)))} unit={unit} />,
+            sum: <SumAmount wh={sumOf(filledColumns.map((column) => totalOf(column, series)))} unit={unit} />,
           },
         ]
       : []),
@@ -46,7 +46,7 @@ export function EnergyTable(props: {
     <DataTable
       caption={`Energy, days of ${zone}`}
       columns={tableColumns}
-      rows={shown}
+      rows={filledColumns}
       keyOf={({ key }) => key}
       file={{
         name: fileName,

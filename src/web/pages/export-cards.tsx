@@ -17,11 +17,11 @@ type Run = Export['runs'][number];
 
 /** Each configured export: its next run, its last ones, what waits, and what is outdated. */
 export function ExportCards() {
-  const answered = useAnswer<ExportList>('exports');
+  const exportList = useAnswer<ExportList>('exports');
   return (
     <section class="card" aria-labelledby="exports">
       <h2 id="exports">Scheduled exports</h2>
-      <Shown of={answered} what="the exports" height={200}>
+      <Shown of={exportList} what="the exports" height={200}>
         {({ exports }) =>
           exports.length === 0 ? (
             <Empty title="No exports">
@@ -32,7 +32,7 @@ export function ExportCards() {
             <>
               <p class="sentence">{exportsSentence(exports)}</p>
               {exports.map((one) => (
-                <OneExport key={one.id} of={one} refresh={answered.refresh} />
+                <OneExport key={one.id} of={one} refresh={exportList.refresh} />
               ))}
             </>
           )

@@ -138,7 +138,7 @@ function Overview(props: {
     hrefOf: (day: string) => linkTo(workgroup.id, 'day', { day }),
   };
   const hasBalance = balances && new Set(rolesOf(balances).values()).size > 1;
-  const shown = hasBalance
+  const figure = hasBalance
     ? balanceColumns(balances, details, frame)
     : seriesColumns(details, () => true, nameOf, frame);
   const days = listDays(from, today);
@@ -174,7 +174,7 @@ function Overview(props: {
                 period: frame.period,
                 other: undefined,
                 grain: 'day',
-                columns: shown,
+                columns: figure,
                 compared: undefined,
                 today,
               })}{' '}
@@ -182,8 +182,8 @@ function Overview(props: {
             </>
           }
           label={`Energy of the last ${count} days`}
-          columns={shown.columns}
-          series={shown.series}
+          columns={figure.columns}
+          series={figure.series}
           height={220}
           wholeName={`Last ${count} days`}
         />

@@ -48,14 +48,14 @@ export function OverviewTiles(props: {
   const monthMain = Object.keys(details)
     .filter((day) => day.startsWith(today.slice(0, 7)))
     .reduce((sum, day) => sum + (mainWh(day) ?? 0), 0);
-  const shown = profileColumns(profile, {
+  const figure = profileColumns(profile, {
     nameOf: (key) => key,
     roles: new Map(),
     zone,
     nowMs: Date.now(),
     other: undefined,
   });
-  const quarter = shown?.columns.map((_, index) => sumOfInterval(profile!, index, chosen)) ?? [];
+  const quarter = figure?.columns.map((_, index) => sumOfInterval(profile!, index, chosen)) ?? [];
   return (
     <div class="tiles area-tiles">
       <Tile title="Yesterday" href={linkTo(workgroup.id, 'day', { day: yesterday })}>

@@ -18,18 +18,18 @@ const SNOOZE_MINUTES = 12 * 60;
  */
 export function PipelineAlerts() {
   const { workgroup } = useContext(PageWorkContext);
-  const answered = useAnswer<AlertsAnswer>(`alerts?limit=${SHOWN}`, SLOW_MS);
+  const alerts = useAnswer<AlertsAnswer>(`alerts?limit=${SHOWN}`, SLOW_MS);
   const { isBusy, problem, send } = useSend();
   const act = async (path: string, body: object) => {
     await send(path, body);
-    answered.refresh();
+    alerts.refresh();
   };
   // Most workgroups have no channel, and a card that vanishes would move the others.
-  if (!answered.answer || answered.answer.channels.length === 0) return null;
+  if (!alerts.answer || alerts.answer.channels.length === 0) return null;
   return (
     <section class="card" aria-labelledby="alerts">
       <h2 id="alerts">Alerts</h2>
-      <Shown of={answered} what="the alerts" height={100}>
+      <Shown of={alerts} what="the alerts" height={100}>
         {({ alerts, total, unseen, snoozes, channels }) => (
           <>
             {total === 0 ? (

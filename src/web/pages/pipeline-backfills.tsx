@@ -17,12 +17,12 @@ type Backfill = Backfills['backfills'][number];
 /** Backfills with their progress. New ones are started after a look at what they would read. */
 export function PipelineBackfills() {
   const { workgroup } = useContext(PageWorkContext);
-  const answered = useAnswer<Backfills>('backfills');
+  const backfills = useAnswer<Backfills>('backfills');
   const [isAsking, setAsking] = useState(false);
   const { isBusy, problem, send } = useSend();
   const cancel = async (id: number) => {
     await send(operatePaths.backfill(id), undefined, 'DELETE');
-    answered.refresh();
+    backfills.refresh();
   };
   const action: TableColumn<Backfill> = {
     title: 'Action',
@@ -50,7 +50,7 @@ export function PipelineBackfills() {
           onClose={() => setAsking(false)}
           onStarted={() => {
             setAsking(false);
-            answered.refresh();
+            backfills.refresh();
           }}
         />
       )}
@@ -59,7 +59,7 @@ export function PipelineBackfills() {
           {problem}
         </p>
       )}
-      <Shown of={answered} what="the backfills" height={100}>
+      <Shown of={backfills} what="the backfills" height={100}>
         {({ backfills, total }) =>
           backfills.length === 0 ? (
             <Empty title="No backfill">Nothing of the past was read again.</Empty>

@@ -19,11 +19,11 @@ const fills = {
 
 /** Times of the stream that could not be read, and whether they can still be filled. */
 export function PipelineGaps() {
-  const answered = useAnswer<Gaps>('gaps', SLOW_MS);
+  const gaps = useAnswer<Gaps>('gaps', SLOW_MS);
   return (
     <section class="card" aria-labelledby="gaps">
       <h2 id="gaps">Gaps of the stream</h2>
-      <Shown of={answered} what="the gaps" height={100}>
+      <Shown of={gaps} what="the gaps" height={100}>
         {({ gaps, total }) =>
           gaps.length === 0 ? (
             <Empty title="No gap">Everything that the stream had was read.</Empty>

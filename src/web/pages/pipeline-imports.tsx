@@ -11,11 +11,11 @@ type Import = Imports['imports'][number];
 
 /** Files that were imported, and what became of their rows. */
 export function PipelineImports() {
-  const answered = useAnswer<Imports>('imports');
+  const imports = useAnswer<Imports>('imports');
   return (
     <section class="card" aria-labelledby="imports">
       <h2 id="imports">Imports</h2>
-      <Shown of={answered} what="the imports" height={100}>
+      <Shown of={imports} what="the imports" height={100}>
         {({ imports, next }) =>
           imports.length === 0 ? (
             <Empty title="No imports">

@@ -16,19 +16,19 @@ type Group = QuarantineAnswer['groups'][number];
 /** What was received and not used, by reason, and series that cannot be computed. */
 export function PipelineQuarantine() {
   const { workgroup } = useContext(PageWorkContext);
-  const answered = useAnswer<QuarantineAnswer>('quarantine', SLOW_MS);
+  const quarantine = useAnswer<QuarantineAnswer>('quarantine', SLOW_MS);
   const statuses = useAnswer<DeviceStatuses>('device-status', RARE_MS);
   const { isBusy, problem, send } = useSend();
   const [retried, setRetried] = useState<RetryAnswer | undefined>();
   const retry = async () => {
     setRetried(await send<RetryAnswer>(operatePaths.retryQuarantine));
-    answered.refresh();
+    quarantine.refresh();
   };
   const nameOf = (device: string) => deviceName(device, statuses.answer);
   return (
     <section class="card" aria-labelledby="quarantine">
       <h2 id="quarantine">Quarantine</h2>
-      <Shown of={answered} what="the quarantine" height={100}>
+      <Shown of={quarantine} what="the quarantine" height={100}>
         {({ total, groups, setAside }) =>
           total === 0 && setAside.length === 0 ? (
             <Empty title="Nothing is set aside">Every message and every value could be used.</Empty>

@@ -124,7 +124,7 @@ function Pace({ total }: { total: Variance['total'] }) {
 function ReconciliationSection({ site, period }: { site: string; period: DaySpan }) {
   const { today } = useContext(PageWorkContext);
   const last = period.to < today ? period.to : shiftDay(today, -1);
-  const answered = useAnswer<Reconciliation>(
+  const reconciliation = useAnswer<Reconciliation>(
     period.from <= last &&
       `sites/${encodeURIComponent(site)}/reconciliation?startDate=${period.from}&endDate=${last}`,
     SLOW_MS,
@@ -134,7 +134,7 @@ function ReconciliationSection({ site, period }: { site: string; period: DaySpan
   return (
     <section class="card" aria-labelledby="reconciliation">
       <h2 id="reconciliation">{site}: meters against devices</h2>
-      <Shown of={answered} what="the reconciliation" height={160}>
+      <Shown of={reconciliation} what="the reconciliation" height={160}>
         {(answer) => {
           const { total } = answer;
           const incomplete = incompleteDays(answer, today, (device) => deviceName(device, statuses.answer));
@@ -184,12 +184,12 @@ const DAYS_NAMED = 8;
 function LeftOutDays({ title, days }: { title: string; days: readonly LeftOut[] }) {
   const { workgroup } = useContext(PageWorkContext);
   if (days.length === 0) return null;
-  const shown = days.slice(-DAYS_NAMED).toReversed();
+  const newestDays = days.slice(-DAYS_NAMED).toReversed();
   return (
     <>
       <h3>{title}</h3>
       <ul class="plain">
-        {shown.map(({ day, reason }) => (
+        {newestDays.map(({ day, reason }) => (
           <li key={day}>
             <a href={linkTo(workgroup.id, 'day', { day })}>{longDay(day)}</a>: {reason}
           </li>

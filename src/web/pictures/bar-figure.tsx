@@ -28,13 +28,13 @@ export function BarFigure(props: {
   const [chosen, setChosen] = useState<string | undefined>();
   const ends = columns.flatMap((column) => stack(column, series).map(({ to }) => Math.abs(to)));
   const unit = energyUnit(Math.max(0, ...ends));
-  const shown = active === undefined ? columns : columns.slice(active, active + 1);
+  const shownColumns = active === undefined ? columns : columns.slice(active, active + 1);
   const column = active === undefined ? undefined : columns[active];
   const sum = (values: Array<number | null | undefined>) => {
     const known = values.filter((value) => value != null);
     return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
   };
-  const reference = sum(shown.map((one) => one.reference));
+  const reference = sum(shownColumns.map((one) => one.reference));
   // What comes in and what goes out have no sum.
   const isOneSided = !isTwoSided(series);
   const marks = [...new Set(columns.flatMap(({ mark }) => mark ?? []))];
@@ -58,7 +58,7 @@ export function BarFigure(props: {
           {column ? column.name : wholeName}
           {isOneSided && (
             <strong>
-              <EnergyAmount wh={sum(shown.map((one) => totalOf(one, series)))} />
+              <EnergyAmount wh={sum(shownColumns.map((one) => totalOf(one, series)))} />
             </strong>
           )}
           {referenceName && (
@@ -82,7 +82,7 @@ export function BarFigure(props: {
               >
                 <span class={`swatch tone-${one.tone}`} aria-hidden="true" />
                 <span class="legend-name">{one.name}</span>
-                <EnergyAmount wh={sum(shown.map(({ values }) => values[index]))} />
+                <EnergyAmount wh={sum(shownColumns.map(({ values }) => values[index]))} />
               </button>
             </li>
           ))}

@@ -210,9 +210,9 @@ function Block(props: {
       const lower = !hasRoom && state === 'doubtful' ? Math.round(h * 0.4) : 0;
       const across = (count * band - gap).toFixed(1);
       const left = x + from * band;
-      push(areas, state, `M${left.toFixed(1)} ${top + lower}h${across}v${h - lower}h-${across}z`);
+      addTo(areas, state, `M${left.toFixed(1)} ${top + lower}h${across}v${h - lower}h-${across}z`);
       const sign = hasRoom ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
-      if (sign) push(signs, state, `M${(left + w / 2).toFixed(1)} ${top + h / 2}${sign}`);
+      if (sign) addTo(signs, state, `M${(left + w / 2).toFixed(1)} ${top + h / 2}${sign}`);
     }
   }
   return (
@@ -241,7 +241,7 @@ function Block(props: {
   );
 }
 
-function push(lists: Map<CellState, string[]>, state: CellState, part: string): void {
+function addTo(lists: Map<CellState, string[]>, state: CellState, part: string): void {
   const list = lists.get(state);
   if (list) list.push(part);
   else lists.set(state, [part]);

@@ -11,10 +11,10 @@ const steps = { days: [1, 2, 5, 10, 15], hours: [1, 2, 3, 6, 12] } as const;
  * @returns the columns that have a label
  */
 export function placeTicks(ticks: readonly string[], band: number): ReadonlySet<number> {
-  const placed = new Set<number>();
+  const places = new Set<number>();
   const widthOf = (tick: string) => (tick.length + 1) * CHARACTER_WIDTH;
   const isFree = (index: number) =>
-    [...placed].every(
+    [...places].every(
       (other) => Math.abs(other - index) * band >= (widthOf(ticks[other]!) + widthOf(ticks[index]!)) / 2,
     );
   const labelled = ticks.flatMap((tick, index) => (tick === '' ? [] : [index]));
@@ -22,13 +22,13 @@ export function placeTicks(ticks: readonly string[], band: number): ReadonlySet<
   const names = labelled.filter((index) => !isNumber(index));
   const numbers = labelled.filter(isNumber);
   for (const index of names.toSorted((a, b) => ticks[b]!.length - ticks[a]!.length || a - b))
-    if (isFree(index)) placed.add(index);
+    if (isFree(index)) places.add(index);
   const [first, second] = numbers;
-  if (first === undefined) return placed;
+  if (first === undefined) return places;
   const pitch = ((second ?? first + 1) - first) * band;
   const kind = ticks[first]!.includes(':') ? steps.hours : steps.days;
   const step = kind.find((one) => one * pitch >= widthOf(ticks[first]!)) ?? kind.at(-1)!;
   for (const index of numbers)
-    if (Number.parseInt(ticks[index]!, 10) % step === 0 && isFree(index)) placed.add(index);
-  return placed;
+    if (Number.parseInt(ticks[index]!, 10) % step === 0 && isFree(index)) places.add(index);
+  return places;
 }

@@ -54,8 +54,8 @@ export function createRedisChunks({
 
   return {
     from(position, messagesWanted) {
-      const kept = cache.chunkFrom(position) ?? inPages(position);
-      if (kept !== undefined) return kept;
+      const chunk = cache.chunkFrom(position) ?? inPages(position);
+      if (chunk !== undefined) return chunk;
       let loaded = loading.get(position);
       if (loaded === undefined) {
         loaded = load(position, messagesWanted).finally(() => loading.delete(position));

@@ -77,8 +77,8 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   let stopLooking = () => {};
   const lookNowAndThen = () => {
     stopLooking = startTimer(LOOK_EVERY_MS, () => {
-      const looked = waiters.size > 0 ? bounds.look().catch(() => undefined) : Promise.resolve();
-      void looked.then(() => closed || lookNowAndThen());
+      const lookEnds = waiters.size > 0 ? bounds.look().catch(() => undefined) : Promise.resolve();
+      void lookEnds.then(() => closed || lookNowAndThen());
     });
   };
   lookNowAndThen();
