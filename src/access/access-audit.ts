@@ -37,8 +37,7 @@ interface AccessAuditOptions {
 /** Further refusals are dropped if the stream service does not run. */
 const WAITING_MAX = 10_000;
 /**
- * Refusals are recorded after the answer, because the time of an answer would otherwise show if a workgroup
- * exists.
+ * Refusals are recorded after the answer. Otherwise the time of an answer would show if a workgroup exists.
  */
 const NOTED_AFTER_MS = SECOND_MS;
 const UNKNOWN = 'unknown';

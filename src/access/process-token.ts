@@ -39,7 +39,10 @@ export interface ProcessTokens {
  * run.
  */
 export const PROCESS_TOKEN_MS = 20 * SECOND_MS;
-/** Tokens of users have neither, so no token of one kind is accepted as one of the other. */
+/**
+ * Tokens of users have neither of them. So no token of a user is accepted from a process, or the other way
+ * round.
+ */
 const AUDIENCE = 'wattline:process';
 const TYPE = 'wattline-process+jwt';
 
@@ -54,8 +57,8 @@ const callSchema = z.strictObject({
 const payloadSchema = z.object({ jti: z.string().min(1), exp: z.number(), call: callSchema });
 
 /**
- * Signs with the key of the users' tokens, because all processes of a service have it. So no secret is stored
- * in Redis.
+ * Signs with the key that also signs the tokens of users. All processes of a service have this key, so no
+ * secret is stored in Redis.
  * @param keyFile `access.jwksFile`
  */
 export async function openProcessTokens(options: {

@@ -18,14 +18,14 @@ interface SharedRevocationsOptions {
 }
 
 /**
- * The revocations, and when the last one was added. After Redis has lost its data, the version is another
- * one.
+ * The revocations, and a version that tells when the last one was added. The version differs after Redis has
+ * lost its data.
  */
 const KEYS = ['wattline:revoked', 'wattline:revoked:version'];
 const CHANNEL = 'wattline:revoked:news';
 /** Commands of this machine revoke tokens by writing to the file, and send no message. */
 const LOOK_EVERY_MS = 400;
-/** Redis is asked this often without news, because news can be lost. */
+/** Without news, Redis is asked this often, because a message with news can be lost. */
 const PULL_EVERY_MS = 5 * SECOND_MS;
 /** A longer id is not one of a token. */
 const idSchema = z.string().min(1).max(1_024);
@@ -80,7 +80,7 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
   let known = new Set<string>();
   let version: string | undefined;
   let isFailing = false;
-  /** When everything of Redis was last known, monotonic. */
+  /** The monotonic time at which all revocations of Redis were last known. */
   let pulledAtMs = Number.NEGATIVE_INFINITY;
 
   const missing = () => [...files.revoked()].filter(([tokenId]) => !known.has(tokenId));

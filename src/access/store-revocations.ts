@@ -12,7 +12,7 @@ import { openTokenFiles, revokedFileOf } from './token-files.ts';
 interface StoreRevocationsOptions {
   /** The folder `access/` in it has the list of revoked tokens, see `createAccess`. */
   dataDir: string;
-  /** What all workgroups of the installation share, see `serviceStore`. */
+  /** The store of the data that all workgroups of the installation share, see `serviceStore`. */
   store: Pick<ObjectStore, 'address' | 'createKey' | 'list'>;
   startTimer: StartTimer;
   logger: Logger;
@@ -70,7 +70,7 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
     for await (const { key, modifiedAtMs } of store.list(FOLDER, { signal })) {
       const tokenId = key.slice(FOLDER.length);
       if (!idPattern.test(tokenId)) continue;
-      // The key says everything, so a damaged object counts too.
+      // The key has the whole revocation. So a damaged object counts, too.
       if (!known.has(tokenId)) files.addRevoked({ tokenId, revokedAtMs: modifiedAtMs });
       stored.add(tokenId);
     }

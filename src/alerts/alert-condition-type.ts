@@ -10,7 +10,10 @@ export interface AlertFinding {
   text: string;
   /** See `Alarm`. */
   lastsUntilMs?: UtcMs;
-  /** It neither holds nor is over, as right after a start: an alarm of the subject stays, and none begins. */
+  /**
+   * It is not known whether the condition holds, for example right after a start. An alarm of the subject
+   * stays, and no new one begins.
+   */
   isUnclear?: true;
 }
 
@@ -20,7 +23,7 @@ export interface AlertCondition<Name extends ConditionName> {
   title: string;
   /** It needs a person soon. */
   isUrgent?: true;
-  /** Subjects that are there when the condition is judged for the first time are not sent. */
+  /** No message is sent about subjects that are found when the condition is judged for the first time. */
   isNews?: true;
   /** Its alarms end without a message. */
   endsQuietly?: true;

@@ -5,7 +5,7 @@ export interface DayFact {
   day: LocalDate;
   device: string;
   source: string;
-  /** Later it is not looked at any more. */
+  /** After this time the day is not judged any more. */
   seenUntilMs: UtcMs;
 }
 
@@ -14,7 +14,7 @@ export interface StageFact {
   /** The time without success since it was due. */
   failingMs: number;
   why: string;
-  /** It runs, or waits for another stage, and has not failed before. So it is not late. */
+  /** The stage is not late: it runs or waits for another stage, and has not failed before. */
   isAtWork: boolean;
   /** Its last run has succeeded. False also before its first run after a start. */
   hasSucceeded: boolean;
@@ -69,7 +69,7 @@ export interface AlertFacts {
         disconnectedMs: number | null;
         /** Ends of the connection in the last minutes. */
         losses: number;
-        /** Why it is not connected, or why the connection has ended last. */
+        /** Why it is not connected, or why the last connection ended. */
         problem?: string | undefined;
       }>
     | undefined;

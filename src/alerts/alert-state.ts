@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A condition that holds for one subject, or held and has ended. */
+/** A condition that holds for one subject, or that has held for it and has ended. */
 const alarmSchema = z.object({
   condition: z.string(),
   /** Its subject: a device, a day of a device, a stage. Stable, so that the same problem is one alarm. */
@@ -10,9 +10,9 @@ const alarmSchema = z.object({
   openedAtMs: z.number(),
   /** Null while the condition holds. An ended alarm stays until its recovery was sent. */
   endedAtMs: z.number().nullable(),
-  /** It was there when the alerts of the workgroup began, so no message is sent. */
+  /** True if the problem existed before the alerts of the workgroup began. Then no message is sent. */
   isKnown: z.literal(true).optional(),
-  /** After this time it ends without a message, because it is out of sight. */
+  /** After this time the alarm ends without a message, because its subject is not judged any more. */
   lastsUntilMs: z.number().optional(),
   /** By channel: sent, or refused by the receiver. Channels without a message are left out. */
   channels: z.record(z.string(), z.enum(['told', 'refused'])),

@@ -19,7 +19,7 @@ export interface ListedAlert {
   subject: string;
   text: string;
   since: string;
-  /** It was there when the alerts began, so no channel got a message. */
+  /** True if the problem existed before the alerts began. Then no channel got a message. */
   known: boolean;
   snoozed: boolean;
   seenBy: string | null;

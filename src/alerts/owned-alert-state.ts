@@ -25,7 +25,7 @@ export function createOwnedAlertState(options: {
   book: AlertBook;
   /** False once another worker may have the workgroup. Nothing is stored then. */
   isOwner(): boolean;
-  /** Changes the state of the last owner, once it is claimed. */
+  /** Claims the state of the last owner, and then changes it. */
   takeOver(state: AlertState): AlertState;
   logger: Logger;
 }): OwnedAlertState {
@@ -48,7 +48,8 @@ export function createOwnedAlertState(options: {
             state = changed;
             return state;
           case 'unreachable':
-            // The lease says that nobody else has it. People must learn that the store does not answer.
+            // The lease shows that no other worker has the workgroup. People must learn that the store does
+            // not answer.
             if (!isUnreachable)
               logger.warn({ workgroup: workgroupId, error: saved.why }, 'alerts.not-stored');
             isUnreachable = true;

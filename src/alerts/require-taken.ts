@@ -13,5 +13,5 @@ export function requireTaken(url: string, status: number): void {
   throw new TerminalError('AlertRefused', `${text}; ${advice}`);
 }
 
-/** Too slow, too early, too many. */
+/** The statuses for a request that was too slow, too early, or one of too many. */
 const LATER: ReadonlySet<number> = new Set([408, 425, 429]);

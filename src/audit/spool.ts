@@ -22,8 +22,8 @@ export type SpooledEntry = z.output<typeof spooledEntrySchema>;
  * A folder with the entries of a workgroup that are not in its log yet. Each entry is a file, so that any
  * process can add entries at any time without waiting for another one.
  *
- * Its calls are synchronous. One process looks into the folder of each workgroup every second. That takes
- * 2 µs if there is no folder, and as a call of the thread pool 17 µs.
+ * Its calls are synchronous. One process reads the folder of each workgroup every second. A synchronous call
+ * takes 2 µs if there is no folder. A call of the thread pool would take 17 µs.
  */
 export interface AuditSpool {
   /** Adds an entry durably. */

@@ -64,7 +64,7 @@ export interface BackfillPlan {
   days: string[];
   /** For the archive and the quarantine: quarantined messages, and how many of them can be decoded now. */
   quarantined?: { kept: number; readable: number };
-  /** The number of messages to read, if known. */
+  /** The number of messages to read; undefined if it is not known. */
   messages: number | undefined;
   /** Messages that are not available, and why. */
   notes: string[];

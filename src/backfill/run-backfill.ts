@@ -43,7 +43,7 @@ export interface BackfillOutcome {
   messagesLanded: number;
   gapsFilled: number[];
   notes: string[];
-  /** The newest batch. Everything is published once this batch is. */
+  /** The newest batch. When it is published, all batches are published. */
   lastBatchId: number;
 }
 

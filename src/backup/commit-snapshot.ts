@@ -84,7 +84,7 @@ async function newestSnapshot({ retained, paths }: OpenLake, head: Commit): Prom
 const packsRead = new WeakMap<OpenLake, Map<string, readonly string[]>>();
 
 /**
- * Deletes the packs that no generation needs, once they are an hour old. Reads only the maps of snapshots
+ * Deletes packs that no generation needs and that are at least an hour old. Reads only the maps of snapshots
  * that it has not seen before.
  */
 async function removeUnusedPacks(lake: OpenLake, head: Commit, nowMs: number): Promise<void> {

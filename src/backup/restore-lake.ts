@@ -37,8 +37,8 @@ interface RestoreLakeOptions {
    */
   hasFiles?: boolean;
   /**
-   * Parts of the restored data that are on this disk already. They are used up, also by a failure. Default:
-   * none.
+   * Parts of the restored data that are on this disk already. They are consumed, even if the restore fails.
+   * Default: none.
    */
   prepared?: PreparedRestore;
   /** The schema; default: that of this program. */
@@ -59,7 +59,7 @@ export interface PreparedRestore {
 export interface RestoredLake {
   files: number;
   bytes: number;
-  /** Where the data is that was here before. `deleteMovedData` deletes it later. */
+  /** The place of the data that was here before the restore. `deleteMovedData` deletes it later. */
   movedAway: string[];
 }
 
@@ -107,7 +107,7 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
       await rename(path, away);
       movedAway.push(away);
     }
-    // The warehouse first: a warehouse without a lake refuses to publish, and a lake without a warehouse
+    // The warehouse is moved first. A warehouse without a lake refuses to publish. A lake without a warehouse
     // would look like a new one.
     await rename(draftWarehouse, warehousePath);
     await rename(draftRoot, root);

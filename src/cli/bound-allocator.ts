@@ -15,8 +15,8 @@ export const allocatorSettings = {
 
 /**
  * Starts the program again in this same process with `allocatorSettings`, if the command runs for long. They
- * can only be set before a process starts. Node keeps the compiled code of such a command, which saves a
- * third of the CPU time of its next start. `NODE_COMPILE_CACHE` names another folder. `GLIBC_TUNABLES` of the
+ * can only be set before a process starts. Node keeps the compiled code of such a command. This saves a third
+ * of the CPU time of its next start. `NODE_COMPILE_CACHE` names another folder. `GLIBC_TUNABLES` of the
  * environment is kept as it is. Does nothing if `MALLOC_ARENA_MAX` is set, outside Linux, or if a parent
  * process talks to this one.
  */

@@ -47,7 +47,9 @@ export async function runWithoutConfig(
   await runUntilEnded(globalOptions(command).logLevel ?? 'warn', terminal, run);
 }
 
-/** Longer than all parts need to stop. A part that still runs does not end by itself. */
+/**
+ * This is longer than all parts need to stop. A part that still runs after this time will not end by itself.
+ */
 const END_MS = 19.5 * SECOND_MS;
 
 /** With npm, one Ctrl-C arrives twice: the terminal sends it to every process, and npm forwards its own. */

@@ -76,8 +76,8 @@ export function parseRetryAfter(text: string | undefined, nowMs: UtcMs): number 
 }
 
 /**
- * Runs `operation` until it succeeds, fails with an error that a retry does not help, or the attempts are
- * used up. A thrown error may have `details.retryAfterMs`.
+ * Runs `operation` until it succeeds, until it fails with an error that a retry cannot solve, or until no
+ * attempt is left. A thrown error may have `details.retryAfterMs`.
  * @throws the error itself if a repetition cannot help; TransientError with the last error as cause after the
  *   last attempt; the signal's reason if it aborts
  */

@@ -32,7 +32,7 @@ const GROWTH_BYTES_MIN = 16_384;
 
 /**
  * Sends one HTTP request and returns the whole answer, for any status. It reads the body directly into one
- * buffer. For megabytes this is several times faster than fetch.
+ * buffer. For a body of megabytes this is several times faster than fetch.
  * @throws TransientError NetworkFailure or AnswerTimeout; TerminalError AnswerTooLarge; the signal's reason
  *   if it aborts
  */

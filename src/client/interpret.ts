@@ -97,7 +97,7 @@ function goodAnswer(
   defaultTable: string | undefined,
 ): ReadOutcome {
   const headerOffset = readOffset(answer.nextOffset);
-  // An empty body is an empty sequence. If the server announces a map or an array, the body was lost.
+  // An empty body is an empty sequence. But if the server announces a map or an array, the body was lost.
   if (
     answer.bytes.length === 0 &&
     answer.status !== 204 &&

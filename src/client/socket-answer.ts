@@ -7,7 +7,10 @@ import type { BatchOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 import type { SocketPayload } from './socket-payload.ts';
 
-/** Frames are joined into answers up to this size. It holds fewer messages than an answer may have. */
+/**
+ * Frames are joined into answers up to this size. An answer of this size has fewer messages than an answer
+ * may have.
+ */
 const ANSWER_BYTES_MAX = 4 * MEBIBYTE;
 /**
  * A subscription cannot start at the oldest message, so it starts at a time before all messages. It is not 0,

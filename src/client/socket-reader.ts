@@ -80,8 +80,8 @@ export interface SocketReader {
   /** Takes the waiting frames as one answer to `ask`. It subscribes there first, if needed. */
   take(ask: Ask, withinMs: number, signal?: AbortSignal): Promise<Taken>;
   /**
-   * Called when the taken frames are stored. `ask` is the position after them.
-   * @returns false if there were none, but only the start of a subscription
+   * Called when the taken frames are stored. `ask` is the position after them. @returns false if only the
+   * start of a subscription was taken, without a frame
    */
   landed(ask: Ask): boolean;
   /** Ends the subscription and the connection, and stops the timers. */
@@ -203,7 +203,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
         if (!(await changes.wait(untilMs, signal))) break;
       }
       const { beginning, end } = connection;
-      // The start counts even if the connection ended before the first frame.
+      // The start of the subscription counts, even if the connection ended before the first frame.
       if (beginning?.nextOffset !== undefined) return takeFrames(connection, ask);
       return end === undefined ? { kind: 'quiet' } : { kind: 'ended', end };
     },

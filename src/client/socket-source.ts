@@ -39,7 +39,7 @@ const backoff: Backoff = {
 };
 /** After this time without an error, earlier failures do not count any more. */
 const STEADY_MS = 2 * MINUTE_MS;
-/** Subscriptions in a row that may be renewed at once without having brought a frame. */
+/** The number of subscriptions in a row that may be renewed at once although they have delivered no frame. */
 const RENEWALS_MAX = 3;
 
 /**

@@ -42,8 +42,8 @@ const conditionsSchema = z
     dataLossAhead: condition(share(0.5)),
     gap: plain(),
     /**
-     * Time without data of a device. The minute of its newest data is known, so less would call talking
-     * devices silent.
+     * Time without data of a device. The time of the newest data is known only to the minute. With a shorter
+     * time, devices that send would count as silent.
      */
     deviceSilent: condition(time(60 * MINUTE_MS, 2 * MINUTE_MS)),
     /** The least number of other devices with energy. */

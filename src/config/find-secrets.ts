@@ -21,7 +21,10 @@ export function findSecrets(config: unknown): string[] {
   });
 }
 
-/** A part of an address without its percent-encoding. A part with a "%" that encodes nothing is itself. */
+/**
+ * A part of an address without its percent-encoding. A part with a "%" that encodes nothing is returned
+ * unchanged.
+ */
 function decodedText(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -175,7 +175,7 @@ const mqttInputSchema = z
     error: 'is needed with a password',
   });
 
-/** The inputs of a workgroup: other systems that it reads without a program between. */
+/** The inputs of a workgroup: other systems that it reads directly, without another program. */
 export const inputsSchema = z.strictObject({
   /** Brokers of MQTT. */
   mqtt: z
@@ -183,7 +183,7 @@ export const inputsSchema = z.strictObject({
     .max(INPUTS_MAX)
     .default([])
     .superRefine((inputs, context) => refuseTwice(inputs, context, 'id', ({ id }) => id)),
-  /** What becomes of lines of the Influx line protocol. */
+  /** How lines of the Influx line protocol become readings. */
   lines: z.array(lineRuleSchema).max(RULES_MAX).default([]),
 });
 

@@ -68,9 +68,9 @@ function levelReader(pattern: string): LevelReader {
 }
 
 /**
- * What stands between the texts, at least one character each. If there are several ways, the first is as long
- * as possible, then the second, and so on. It is read from the end in one pass, because a regular expression
- * goes back again and again, and topics come from strangers.
+ * What stands between the texts, at least one character each. If there are several ways, the first one is as
+ * long as possible, then the second one, and so on. The text is read once, from the end. A regular expression
+ * could read it very often, and anybody can send a topic.
  */
 function between(level: string, texts: readonly string[]): readonly string[] | undefined {
   const first = texts[0]!;

@@ -89,7 +89,7 @@ export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgro
  * concern the stream.
  */
 export function needsReopening({ before, after }: WorkgroupsChange['changed'][number]): boolean {
-  // The same workgroup has changed if its exports have.
+  // A workgroup with the same settings has changed if its exports have changed.
   if (before === after) return true;
   const ignored = { deviceGroups: {}, deviceTimeout: undefined, inputs: undefined };
   return !isDeepStrictEqual({ ...before, ...ignored }, { ...after, ...ignored });

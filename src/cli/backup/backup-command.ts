@@ -84,7 +84,9 @@ async function backupAll(
   printData(command, terminal, facts, (columnsMax, shown) => describeBackup(shown, columnsMax));
 }
 
-/** Copies what is not in warehouses and lakes: runs of exports, the audit log, and access. */
+/**
+ * Copies the data outside of warehouses and lakes: runs of exports, the audit log, and the keys and tokens.
+ */
 async function copyState(
   config: Config,
   service: Service,

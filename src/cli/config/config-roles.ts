@@ -9,7 +9,7 @@ interface RoleSuggestions {
   workgroupId: string;
   /** One entry for each name. */
   roles: Array<Pick<RoleSuggestion, 'source' | 'role' | 'reason'> & { devices: number }>;
-  /** Names that suggest no role, of devices with several sources. */
+  /** Names of sources that suggest no role. Only devices with several sources are listed. */
   unclear: string[];
 }
 

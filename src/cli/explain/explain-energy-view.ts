@@ -62,7 +62,10 @@ interface Stretch {
   measuredMs: number;
 }
 
-/** The energy of each hour. Neighbouring hours without energy share a line if they are measured alike. */
+/**
+ * The energy of each hour. Neighbouring hours without energy share a line if they were measured in the same
+ * way.
+ */
 function describeHours(
   intervals: readonly Interval[],
   { start, end }: Pick<Explained, 'start' | 'end'>,

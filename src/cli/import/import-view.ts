@@ -61,7 +61,7 @@ function ratio(done: number, all: number): number {
   return all > 0 ? Math.min(1, done / all) : 1;
 }
 
-/** The outcome of a file. */
+/** The result of the import of one file, as text. */
 export function describeFile({ path, outcome }: ImportedFile): string {
   const { counts } = outcome;
   const name = basename(path);

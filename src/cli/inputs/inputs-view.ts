@@ -75,7 +75,7 @@ function nameOf({ workgroupId, input }: InputState): string {
   return `${workgroupId}, ${input}`;
 }
 
-/** The outcome of a message or a line by one rule. */
+/** The result that one rule has for a message or a line. */
 export interface TriedRule {
   input: string;
   outcome: Outcome;

@@ -30,7 +30,7 @@ export function addMcpCommand(program: Command, terminal: Terminal): void {
         const { createReportClient } = await import('../../report-client/report-client.ts');
         const token = readFileSync(resolve(terminal.cwd, tokenFile), 'utf8').trim();
         const options = { url, token, ...(workgroup !== undefined && { workgroup }) };
-        // A wrong address is an error now and not with the first question.
+        // A wrong address is an error at the start, and not only at the first question.
         createReportClient({ ...options, workgroup: workgroup ?? '-' });
         const transport = new StdioServerTransport(process.stdin, process.stdout, {
           maxBufferSize: MESSAGE_BYTES_MAX,

@@ -28,7 +28,7 @@ export type BalanceResult =
     }
   | { error: string };
 
-/** The parts of a result that take a statement of their own. The days are always computed. */
+/** The parts of a result that need a separate statement. The days are always computed. */
 export const balanceParts = ['month', 'zones', 'intervals', 'dailyEnergy'] as const;
 type BalancePart = (typeof balanceParts)[number];
 
