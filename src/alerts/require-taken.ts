@@ -13,5 +13,5 @@ export function requireTaken(url: string, status: number): void {
   throw new TerminalError('AlertRefused', `${text}; ${advice}`);
 }
 
-/** The statuses for a request that was too slow, too early, or one of too many. */
+/** Statuses for a request that is too slow or too early, and for too many requests. */
 const LATER: ReadonlySet<number> = new Set([408, 425, 429]);

@@ -7,7 +7,7 @@ export function createPace(
 ): (messages: number, signal: AbortSignal) => Promise<void> {
   let dueMs = now();
   return async (messages, signal) => {
-    // After idle time the rate is not exceeded.
+    // At most one second of idle time is made up for.
     dueMs = Math.max(dueMs, now() - 1_000) + (messages / messagesPerSecond) * 1_000;
     const waitMs = dueMs - now();
     if (waitMs > 0) await sleep(waitMs, undefined, { signal });

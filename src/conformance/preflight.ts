@@ -4,7 +4,7 @@ import type { Probe } from './probe.ts';
 import { type Answer, describeAnswer } from './server-answer.ts';
 
 /**
- * Checks that there is a stream to read, because all rules would otherwise fail for one reason.
+ * Checks that there is a stream to read. Without it all rules would fail for the same reason.
  * @throws TransientError if nothing answers, InputError if the token or the names are wrong, TerminalError if
  *   the answer is not from a stream
  */

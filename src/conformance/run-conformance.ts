@@ -23,7 +23,7 @@ export async function* checkRules(
     const finding = await checkRule(rule, probe).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
-    // A check that was aborted proves nothing.
+    // An aborted check has no result, because it proves nothing.
     if (signal.aborted || finding === undefined) return;
     yield finding;
   }

@@ -28,7 +28,7 @@ export interface Frame {
   problem: string | undefined;
 }
 
-/** One connection. It keeps everything that was sent and received. */
+/** One connection. It keeps all events that were sent and received. */
 export interface SocketClient {
   readonly sent: Sent;
   readonly answers: readonly Payload[];

@@ -16,7 +16,7 @@ export const serviceLimits = {
   readHoldMs: limits.readHoldMsMax,
   /** Names of tables, sources and fields that a warehouse keeps, together. */
   namesPerWorkgroup: 100_000,
-  /** Tables among them. Each table becomes files of its own in the lake. */
+  /** The number of tables among these names. Each table has its own files in the lake. */
   tablesPerWorkgroup: 500,
   /** Devices whose presence is watched. */
   watchedDevicesPerWorkgroup: 200_000,

@@ -2,8 +2,8 @@ import { cborLimits } from '../cbor/cbor-limits.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 
 /**
- * All limits of the contract. A name says what is counted, or its unit: messages, bytes, characters, ms.
- * `Max` stands behind it.
+ * All limits of the contract. A name ends with the counted thing or the unit, and then `Max`: messages,
+ * bytes, characters, ms.
  */
 export const limits = {
   /** Messages in one REST answer: the default and the maximum. */
@@ -20,7 +20,7 @@ export const limits = {
   itemsPerIngestMax: 10_000,
   ingestBytesMax: 8 * MEBIBYTE,
   /**
-   * Request bodies that are arriving and answers that are not read yet, of one token: sixteen of the largest.
+   * The size of the incoming request bodies and the unread answers of one token: sixteen of the largest.
    */
   bytesUnderWayMax: 128 * MEBIBYTE,
   /** One message: its fields, and its encoded bytes. */

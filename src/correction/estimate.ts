@@ -12,7 +12,7 @@ import type { CorrectionRequest } from './correction-request.ts';
 const DISTANCE_DAYS = 28;
 /** The most comparable days. The nearest are used. */
 const DAYS_MAX = 10;
-/** The fewest comparable days, because the median of fewer is chance. */
+/** The fewest comparable days. The median of fewer days depends too much on chance. */
 const DAYS_MIN = 3;
 
 /** An estimate: whole Wh by interval, and its basis. */

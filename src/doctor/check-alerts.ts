@@ -29,7 +29,8 @@ async function ask(channel: AlertChannel, signal: AbortSignal): Promise<Fact[]> 
 }
 
 /**
- * ntfy says whether a token may read a topic. ntfy refuses a token that may only write, although it can send.
+ * ntfy answers whether a token may read a topic. It also refuses a token that may only write, although this
+ * token can send.
  */
 async function askNtfy(
   { url, token }: NonNullable<AlertChannel['ntfy']>,

@@ -25,8 +25,8 @@ interface TlsServer {
 }
 
 /**
- * The certificates of all servers that the configuration names. That of a mail server is looked at with the
- * server.
+ * The certificates of all servers that the configuration names. The certificate of a mail server is checked
+ * together with the server.
  */
 export function checkCertificates(config: Servers, clock: Clock): Check[] {
   const servers = serversOf(config);

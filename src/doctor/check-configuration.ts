@@ -2,7 +2,7 @@ import type { Problem } from '../lib/errors.ts';
 import { problemText } from './check-service.ts';
 import { type Check, ok, problem, warning } from './run-checks.ts';
 
-/** The configuration was read: settings that work and are probably wrong. */
+/** Finds settings that are valid and probably wrong, in a configuration that could be read. */
 export function checkConfiguration(
   workgroups: number,
   found: () => Readonly<{ problems: Problem[]; warnings: Problem[] }>,

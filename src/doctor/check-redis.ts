@@ -32,7 +32,8 @@ async function ask(
     const { host } = new URL(server.url);
     return [
       ok(`Redis ${version ?? 'of an unknown version'} answers at ${host}`),
-      // The queue is written again after a loss, so only a memory that drops keys matters.
+      // The queue is written again after a loss. So the only harmful setting is one that drops keys when the
+      // memory is full.
       ...problems
         .filter((one) => server.use === 'stream' || one.startsWith('maxmemory-policy'))
         .map((one) => warning(one)),

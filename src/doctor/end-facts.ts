@@ -4,7 +4,7 @@ import { type Fact, problem, warning } from './run-checks.ts';
 /** Certificates and tokens that end within this time are a warning. */
 const ENDS_SOON_MS = 14 * DAY_MS;
 
-/** A fact about something that ends. Nothing is said of what ends later than soon. */
+/** A fact about something that ends. There is no fact if the end is further away than this. */
 export function endFacts(what: string, endsAtMs: number, nowMs: number, { next }: { next: string }): Fact[] {
   const when = formatInstant(endsAtMs);
   if (endsAtMs <= nowMs) return [problem(`${what} ended at ${when}`, next)];

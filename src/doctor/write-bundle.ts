@@ -14,11 +14,11 @@ const LOG_LINES_MAX = 500;
 const LOG_BYTES_MAX = 512 * 1024;
 /** The most files of each folder that are counted. */
 const COUNTED_FILES_MAX = 100_000;
-/** Shorter texts would be found everywhere. */
+/** Shorter texts are not hidden, because they occur everywhere by chance. */
 const SECRET_CHARACTERS_MIN = 4;
 const HIDDEN = '[secret]';
 
-/** The facts that somebody needs who helps. It has names, and neither readings nor energy. */
+/** The facts that a person needs to help. They contain names, and no readings or energy. */
 interface DoctorBundle {
   createdAt: string;
   versions: Versions;

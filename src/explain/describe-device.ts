@@ -6,7 +6,9 @@ export interface SourceFacts {
   source: string;
   role: string | null;
   negativeRole: string | null;
-  /** True if it counts for the device. `part`: all of it, or only the intervals in which it rose or fell. */
+  /**
+   * True if it counts for the device. `part` is all of it, or only the intervals in which it rose or fell.
+   */
   counts: boolean;
   part: 'whole' | 'rise' | 'fall';
   /** True if `sources` of the device names it, or names none. */

@@ -117,7 +117,7 @@ function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): bo
 }
 
 /**
- * True if the day is near some reading. A trace to a day far from all readings would cross years of
+ * True if the day is near some reading. The trace of a day far from all readings would process years of
  * intervals.
  */
 function isNear(series: readonly Series[], { startMs, endMs }: Day): boolean {

@@ -6,7 +6,7 @@ import { instant, plainNumber } from './explain-words.ts';
 import { type Day, EXPLAINED_ROWS_MAX, type Span } from './explained-day.ts';
 import type { Event, ExplainedReading } from './explained-schema.ts';
 
-/** The day, and the readings on either side that it needs. */
+/** The range of a day, extended by the readings before and after it that the day needs. */
 export async function readBracket(
   connection: DuckDBConnection,
   { seriesId }: Series,

@@ -30,7 +30,7 @@ type BatchRow = {
   touches_day: boolean;
 };
 
-/** The causes that are told by their batches. */
+/** The causes that an explanation shows by their batches. */
 const bringsReadings: ReadonlySet<VersionCause> = new Set(['stream', 'import', 'backfill']);
 
 /** The most batches that are listed for each version. */

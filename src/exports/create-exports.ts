@@ -52,8 +52,8 @@ export function createExports(options: ExportsOptions): Exports {
   const states = new Map<OpenExport, ExportState>();
 
   /**
-   * Reads all runs, so only if something can have changed: there was work, or a person has run it, or may
-   * deliver an outdated file again.
+   * Reads all runs. So it is done only if something can have changed: there was work, a person has run the
+   * export, or a person may deliver an outdated file again.
    */
   async function noteState(open: OpenExport, hasWorked: boolean): Promise<void> {
     const known = states.get(open);

@@ -55,8 +55,7 @@ export async function deliverByEmail(
         notes: attach && !isAttached ? [tooLarge] : [],
       }),
       attachment: isAttached ? { name, contentType, content: await readFile(path) } : undefined,
-      // The file is the same for each attempt, and another one for another service with an export of this
-      // name.
+      // The file is the same for each attempt. Another service with an export of this name has another file.
       key: `${workgroup.id} ${idempotencyKey} ${sha256}`,
     },
     signal,

@@ -45,7 +45,7 @@ export async function deliverToHomeAssistant(
     }
     return `Home Assistant at ${new URL(address.url).host}: ${rows} changed rows of ${all.length} statistics`;
   } catch (error) {
-    // A refusal ends when a person has corrected it there, so it is tried again.
+    // The delivery is tried again after a refusal, because a person can correct the cause in Home Assistant.
     if (error instanceof TerminalError) throw new TransientError(error.code, error.message, { cause: error });
     throw error;
   }

@@ -28,7 +28,7 @@ export interface MorningFacts {
   balances: Array<{ name: string; days: Record<LocalDate, Balance> } | { name: string; refusal: string }>;
   devices: DeviceWeeks[];
   states: DeviceState[];
-  /** When the lake was published from which the facts are. */
+  /** The time at which the lake of these facts was published. */
   publishedAtMs: UtcMs;
   budgets: Array<{ site: string; actualWh: number | null; budgetWh: number | null; partial: boolean }>;
   gaps: Array<{ fromMs: UtcMs; toMs: UtcMs; reason: string }>;

@@ -20,7 +20,7 @@ interface Section {
 const DEVICES_SHOWN_MAX = 30;
 
 /**
- * Writes a mail about a day. Unknown energy is called so, and is never 0.
+ * Writes a mail about a day. Unknown energy is called unknown, and is never shown as 0.
  * @param link the address of the page with this day
  * @param notes further lines, such as why a file is not attached
  */

@@ -22,7 +22,10 @@ export function createScheduledExport(open: OpenExport, deps: ExportDeps): Sched
   const { config, workgroup, ledger } = open;
   const { lake, clock, logger } = deps;
   const about = { workgroup: workgroup.id, export: config.id };
-  /** When it was last looked at without a new generation, because this is not stored. */
+  /**
+   * The time of the last comparison that found no new generation. It is in memory, because the ledger does
+   * not store it.
+   */
   let lookedAtMs: number | undefined;
 
   async function attemptPending(signal: AbortSignal): Promise<'done' | 'stopped'> {

@@ -49,7 +49,7 @@ export async function send(
   }
 }
 
-/** Reads the answer, so that its connection can be used again. What is long is not worth it. */
+/** Reads the answer, so that its connection can be used again. A long answer is not read to its end. */
 async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
   let bytes = 0;
   for await (const part of body) {

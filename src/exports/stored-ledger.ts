@@ -43,7 +43,7 @@ type Entry = z.output<typeof entrySchema>;
 
 /** Another process leaves a run alone for this long after each step of its attempt. */
 export const CLAIM_MS = 2 * MINUTE_MS;
-/** A process that works alone on an export reads it again after this time. */
+/** A process that is the only one to work on an export reads its ledger again after this time. */
 const FRESH_MS = 5 * MINUTE_MS;
 /** A file that no run names may belong to an attempt of another process for this long. */
 const ORPHAN_MS = DAY_MS;

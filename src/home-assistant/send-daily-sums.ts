@@ -58,7 +58,7 @@ export async function sendDailySums(
 
 /**
  * Home Assistant takes full hours (UTC) only. Some zones begin a day at half past or a quarter to an hour.
- * The hour before is of the day before, so it is the next one.
+ * The row is then at the next full hour, because the hour before belongs to the day before.
  */
 function firstFullHour(startMs: UtcMs): UtcMs {
   return Math.ceil(startMs / HOUR_MS) * HOUR_MS;

@@ -12,7 +12,7 @@ export function discardBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }) => {
     if (raw.complete) return;
     let bytes = 0;
-    // Without a listener Node throws the rest away without a limit.
+    // Without this listener Node reads and drops the rest of the body, without a limit.
     raw.on('data', (part: Buffer) => {
       bytes += part.length;
       if (bytes > DISCARDED_BYTES_MAX) raw.socket.destroy();

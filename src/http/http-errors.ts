@@ -67,7 +67,7 @@ export function sendError(
     .send(JSON.stringify(jsonOf(error), bigintAsText));
 }
 
-/** RFC 6750, section 3: there is no error code if no token was sent. */
+/** RFC 6750, section 3: the header has no error code if no token was sent. */
 function challengeOf(error: StreamError): string | undefined {
   switch (error.code) {
     case 'AuthenticationRequired':

@@ -143,7 +143,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
-    // Here, because the body is then not read.
+    // The check is in this hook, because the body is then not read.
     if (request.is404) throw nothingHere();
   });
   watchTokens(app, options.access);

@@ -4,7 +4,7 @@ import { type InputState, LOSSES_MS } from './input-counter.ts';
 
 /** A broker that restarts is away for seconds. */
 const GRACE_MS = 30 * SECOND_MS;
-/** A connection that ends this often in the time that a counter remembers is not a connection. */
+/** A connection that ends this often, in the time that a counter remembers, is a problem. */
 export const LOSSES_MAX = 3;
 
 /** A lasting problem of an input: since when, and what to do, in one line. */

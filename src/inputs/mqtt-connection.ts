@@ -80,7 +80,7 @@ export function keepConnected(options: {
     client = undefined;
     if (isClosed) return;
     events.disconnected(reason);
-    // Many clients of a broker that has restarted must not come at the same time.
+    // Many clients of a restarted broker must not connect at the same time.
     stopRetry = startTimer(retryMs * (0.5 + Math.random() / 2), connectAgain);
     retryMs = Math.min(RETRY_MS_MAX, retryMs * 2);
   }
