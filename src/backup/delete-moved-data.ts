@@ -8,8 +8,8 @@ import { type Clock, DAY_MS, type UtcMs } from '../lib/time.ts';
 /** Data that a restore or a takeover has moved away is kept for this time. */
 const KEPT_MS = 7 * DAY_MS;
 /**
- * If newer data was moved away later, the data is kept for this time from then on. Otherwise two machines
- * that take turns would fill their disks.
+ * After newer data was moved away, older data is kept for this time at most. Otherwise two machines that
+ * take turns would fill their disks.
  */
 const EARLIER_KEPT_MS = DAY_MS;
 
