@@ -5,8 +5,8 @@
 --         macros of their names.
 -- Writes  stream_setting, unit_factor, stream_register_change, restated_stream (temporary), energy_stream,
 --         declared_source, interval_energy (without streams that are no longer configured); incoming_series,
---         chosen_device, touched_day, noted_limit_change, changed_limit, day_limit, reading_pair,
---         midnight_anchor (empty, for chapters that read them before they are filled).
+--         chosen_device, touched_day, left_series, noted_limit_change, changed_limit, day_limit,
+--         reading_pair, midnight_anchor (empty, for chapters that read them before they are filled).
 -- Why     After this chapter, a data engineer can run every statement of the other chapters by hand.
 
 -- name: create_macros
@@ -155,6 +155,8 @@ CREATE OR REPLACE TEMP TABLE stream_register_change (
 -- noted_limit_change:
 --   series_id
 --   from_ms, to_ms   a UTC day whose limits have changed in this roll-up
+-- left_series:
+--   series_id   a series of a waiting device that this call leaves to a later one (chapter 36)
 CREATE OR REPLACE TEMP TABLE noted_limit_change (series_id INTEGER, from_ms BIGINT, to_ms BIGINT);
 CREATE OR REPLACE TEMP TABLE changed_limit (
   series_id INTEGER, utc_day INTEGER, learnt_power_w DOUBLE, usual_power_w DOUBLE, learnt_resolution DOUBLE,
@@ -169,6 +171,7 @@ CREATE OR REPLACE TEMP TABLE midnight_anchor (
   midnight_ms BIGINT, midnight_value DOUBLE, estimated BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);
+CREATE OR REPLACE TEMP TABLE left_series (series_id INTEGER);
 
 -- name: add_stream_setting
 -- Adds one configured stream to stream_setting.

@@ -215,23 +215,30 @@ SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_ind
 FROM local_day;
 
 -- name: divide_scope
--- Divides the scope into parts of whole devices, with about $intervals_max intervals each. A device with more
--- intervals is a part of its own.
+-- Divides the scope into parts of whole sources, with about $intervals_max intervals each. A source with more
+-- intervals is a part of its own. The sources with the fewest intervals come first, so that one long silence
+-- delays nobody else.
 -- divided_scope:
 --   columns of scope
 --   part   number of the part
 CREATE OR REPLACE TEMP TABLE divided_scope AS
-SELECT sc.*,
-  (sum((sc.compute_to_ms - sc.compute_from_ms) // interval_ms()) OVER (ORDER BY sr.device, sr.source) // $intervals_max::BIGINT)::INTEGER AS part
-FROM scope sc JOIN series_rule sr USING (series_id);
+WITH sized AS (
+  -- The scope, with the intervals of each series and of its source.
+  SELECT sc.*, sr.device, sr.source, (sc.compute_to_ms - sc.compute_from_ms) // interval_ms() AS intervals,
+    sum(intervals) OVER (PARTITION BY sr.device, sr.source) AS source_intervals
+  FROM scope sc JOIN series_rule sr USING (series_id)
+)
+SELECT * EXCLUDE (device, source, intervals, source_intervals),
+  (sum(intervals) OVER (ORDER BY source_intervals, device, source) // $intervals_max::BIGINT)::INTEGER AS part
+FROM sized;
 
 -- name: list_scope_parts
 -- Returns the numbers of the parts.
 SELECT DISTINCT part FROM divided_scope ORDER BY part;
 
--- name: load_scope_part
--- Makes one part ($part) the scope.
-CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope WHERE part = $part;
+-- name: load_scope_parts
+-- Makes the parts from $first up to and including $last the scope.
+CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope WHERE part BETWEEN $first AND $last;
 
 -- name: count_readings
 -- Counts the readings in scope ($low_ms, $high_ms: its bounds), up to $count_max.

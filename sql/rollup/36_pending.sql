@@ -1,14 +1,15 @@
--- 36 Pending: devices whose learnt limits have changed and that wait for a later call.
+-- 36 Pending: devices that wait for a later call, because they are more work than one call does.
 --
 -- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series, series_rule,
---         series_quarter, pending_change.
+--         series_quarter, pending_change, left_series.
 -- Writes  pending_change (the waiting work of each device), scope, changed_limit (without the waiting
---         devices); chosen_device, touched, changed_limit, incoming, series_rule (in a later call, as if
---         the waiting work had just arrived).
--- Why     A changed limit touches weeks of readings. If these are many, one transaction would delay landing
---         and publishing. So these devices wait with everything that is touched of them, and each later call
---         computes some of them. The rest of the scope is computed at once. A device is never split, because
---         its methods and days depend on each other. A waiting device keeps its days.
+--         devices); chosen_device, left_series, touched, changed_limit, incoming, series_rule (in a later
+--         call, as if the waiting work had just arrived).
+-- Why     A changed limit touches weeks of readings, and a reading after a silence of years touches all its
+--         intervals. If these are many, one transaction would delay landing and publishing, or need more
+--         memory than there is. So these devices wait with everything that is touched of them, and each later
+--         call computes some of it. The rest of the scope is computed at once. A waiting device keeps its
+--         days. While devices wait, every second call takes in new batches, so that the others go on.
 
 -- name: count_readings_of_changed_limits
 -- Counts the readings on the days whose limits have changed.
@@ -17,13 +18,15 @@ FROM series_quarter sq JOIN changed_limit cl ON cl.series_id = sq.series_id AND 
 WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
--- Stores the waiting work of devices: of those that wait already, and, if $is_too_much, of those whose limits
--- have changed. $complete_id: the last batch whose energy is complete. $batch_id: the last batch of this
--- roll-up.
+-- Stores the waiting work of devices: of those that wait already; if $is_too_much, of those whose limits have
+-- changed; if $all, of all devices in scope. $complete_id: the last batch whose energy is complete.
+-- $batch_id: the last batch of this roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH waiting_device AS (
   -- The devices whose work waits.
-  SELECT sr.device FROM changed_limit JOIN series_rule sr USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
+  SELECT sr.device FROM changed_limit JOIN series_rule sr USING (series_id) WHERE $is_too_much
+  UNION SELECT sr.device FROM scope JOIN series_rule sr USING (series_id) WHERE $all
+  UNION SELECT device FROM pending_change
 ), counted AS (
   -- The readings of each day whose limits have changed.
   SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
@@ -55,12 +58,12 @@ DELETE FROM changed_limit WHERE series_id IN (SELECT sr.series_id FROM series_ru
 SELECT count(*) AS series FROM scope;
 
 -- name: store_deferred_arrivals
--- Stores the batches and times of the new readings of the waiting devices, because these are causes of later
+-- Stores the batches and times of the new readings of the waiting series, because these are causes of later
 -- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 SELECT se.device, inc.series_id, 'arrived', min(inc.event_time_ms), max(inc.event_time_ms), true, 0, 0, inc.batch_id, $complete_id::BIGINT
 FROM incoming inc JOIN series se USING (series_id)
-WHERE se.device IN (SELECT device FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
+WHERE inc.series_id IN (SELECT series_id FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
 GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);
 
 -- name: choose_pending_devices
@@ -112,9 +115,14 @@ UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, waiting.reach_m
 FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS waiting
 WHERE series_rule.series_id = waiting.series_id;
 
+-- name: leave_scope
+-- Leaves the series in scope to a later call, although their devices are computed now (chosen_device).
+INSERT INTO left_series (series_id) SELECT series_id FROM scope;
+
 -- name: delete_pending
--- Deletes the work that is done. $all: all work.
-DELETE FROM pending_change WHERE $all OR device IN (SELECT device FROM chosen_device);
+-- Deletes the work that is done: all, or that of chosen_device without left_series. $all: all work.
+DELETE FROM pending_change
+WHERE $all OR (device IN (SELECT device FROM chosen_device) AND series_id NOT IN (SELECT series_id FROM left_series));
 
 -- name: count_pending
 -- Counts the waiting rows.

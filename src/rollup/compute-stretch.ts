@@ -18,6 +18,10 @@ interface ComputeOptions {
   hasLearnt?: boolean;
   /** How much work of changed limits this call does; undefined: all. */
   pendingBudget?: PendingBudget;
+  /** The most intervals of silences that this call computes, but at least one source; undefined: all. */
+  intervalsMax?: bigint;
+  /** True if all devices in scope wait for a later call. Their limits are learnt now. */
+  allWait?: boolean;
 }
 
 /**
@@ -33,12 +37,24 @@ export async function computeStretch(
   const series = await runStatement(context, 'request_stretch', asBounds(stretch));
   const scope = await findScope(context, { ...stretch, series, firstMs, lastMs, byDay });
   if (!scope) return;
-  const parts = await divideScope(context, scope);
+  const { intervalsMax } = options;
+  const isEnough = () => intervalsMax !== undefined && (context.computedIntervals ?? 0n) >= intervalsMax;
+  if (isEnough()) return leaveScope(context, scope, options);
+  const parts = await divideScope(context, scope, intervalsMax);
   if (parts.length === 0) return computeScope(context, scope, options);
   for (const part of parts) {
-    await runStatement(context, 'load_scope_part', { part });
-    await computeScope(context, await describeScope(context), options);
+    const isLeft = isEnough();
+    await runStatement(context, 'load_scope_parts', { first: part, last: isLeft ? parts.at(-1)! : part });
+    const loaded = await describeScope(context);
+    if (isLeft) return leaveScope(context, loaded, options);
+    await computeScope(context, loaded, options);
   }
+}
+
+/** Leaves a scope to a later call. Its limits are learnt now; those of waiting devices were learnt before. */
+async function leaveScope(context: RollUpContext, scope: Scope, options: ComputeOptions): Promise<void> {
+  if (options.pendingBudget) await pairAndLearn(context, scope, { ...options, allWait: true });
+  else await runStatement(context, 'leave_scope');
 }
 
 /**
@@ -46,6 +62,7 @@ export async function computeStretch(
  * reach beyond the scope. Then the scope is widened, and its pairs are found again.
  */
 async function computeScope(context: RollUpContext, first: Scope, options: ComputeOptions): Promise<void> {
+  context.computedIntervals = (context.computedIntervals ?? 0n) + first.intervals;
   const paired = await pairAndLearn(context, first, options);
   if (paired === undefined) return;
   let { scope, leastPowerW } = paired;
@@ -83,14 +100,15 @@ async function widenScope(context: RollUpContext, statement: WideningStatement):
 async function pairAndLearn(
   context: RollUpContext,
   scope: Scope,
-  { hasLearnt, pendingBudget }: ComputeOptions,
+  { hasLearnt, pendingBudget, allWait = false }: ComputeOptions,
 ): Promise<PairedScope | undefined> {
   const learns = scope.learns && !hasLearnt;
   const leastPowerW = await findPairs(context, scope, { needsAll: learns });
   const learnt = learns ? await learnLimits(context, scope) : 'same';
   const hasChangedLimits = learnt === 'beyond the scope';
   const deferred =
-    pendingBudget && (await deferDevices(context, scope, { ...pendingBudget, hasChangedLimits }));
+    pendingBudget &&
+    (await deferDevices(context, scope, { ...pendingBudget, hasChangedLimits, all: allWait }));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
   if (hasChangedLimits && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');

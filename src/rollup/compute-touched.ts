@@ -21,11 +21,13 @@ interface ComputeTouchedOptions {
   indexAll: boolean;
   /** A trial chooses the touched series that it omits. */
   attempt: { omitSeries?: (touched: readonly SeriesKey[]) => readonly SeriesKey[] };
-  /** True if devices wait for new limits. */
-  hasPending: boolean;
+  /** True if this call also computes all waiting devices. */
+  endsPending: boolean;
   /** True if this call computes only waiting devices. */
   isPendingOnly: boolean;
   pendingBudget: PendingBudget;
+  /** The most intervals of silences that this call computes, but at least one source. */
+  intervalsMax: bigint;
 }
 
 /**
@@ -38,8 +40,7 @@ export async function computeTouched(
   context: RollUpContext,
   options: ComputeTouchedOptions,
 ): Promise<{ hasSeveralSeries: boolean }> {
-  const { workgroup, restatement, isRetry, indexAll, attempt, hasPending, isPendingOnly, pendingBudget } =
-    options;
+  const { workgroup, restatement, isRetry, indexAll, attempt, endsPending, isPendingOnly } = options;
   const isRestated = restatement !== undefined;
   await runStatement(context, 'find_rules', { all: isRestated || isRetry, is_chosen: isPendingOnly });
   await prepareTemporaryTables(context);
@@ -53,7 +54,7 @@ export async function computeTouched(
   }
   if (isPendingOnly) await touchPending(context);
   else await runStatement(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
-  if (hasPending && !isPendingOnly) {
+  if (endsPending) {
     await runStatement(context, 'add_pending_touched');
     await runStatement(context, 'apply_pending_reach');
   }
@@ -70,7 +71,8 @@ export async function computeTouched(
       isRestated,
       indexAll,
       hasLearnt: isPendingOnly,
-      ...(!isPendingOnly && !isRestated && { pendingBudget }),
+      ...(!isRestated && { intervalsMax: options.intervalsMax }),
+      ...(!isPendingOnly && !isRestated && { pendingBudget: options.pendingBudget }),
     });
   }
   return { hasSeveralSeries: touched.hasSeveralSeries || (isRestated && !context.isAlone) };

@@ -2,7 +2,7 @@ import { describeScope, type Scope } from './find-scope.ts';
 import type { Touched } from './find-stretches.ts';
 import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
-/** How much work of changed limits one call does. */
+/** How much work of changed limits one call does, and for which batches devices wait. */
 export interface PendingBudget {
   /** The most readings on days whose limits have changed. */
   readingsMax: number;
@@ -18,18 +18,21 @@ export const PENDING_READINGS_MAX = 100_000;
  * If limits have changed on many days, their devices wait for a later call: the days have more readings than
  * one call computes. Devices that were waiting continue to wait.
  * @param options.hasChangedLimits limits have changed on days that are not in scope
+ * @param options.all true if all devices in scope wait
  * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left);
  *   isTooMuch: all devices with changed limits wait
  */
 export async function deferDevices(
   context: RollUpContext,
   scope: Scope,
-  { readingsMax, completeId, batchId, hasChangedLimits }: PendingBudget & { hasChangedLimits: boolean },
+  options: PendingBudget & { hasChangedLimits: boolean; all: boolean },
 ): Promise<{ left: Scope | undefined; isTooMuch: boolean }> {
+  const { readingsMax, completeId, batchId, hasChangedLimits, all } = options;
   const isTooMuch = hasChangedLimits && (await countReadings(context)) > readingsMax;
-  if (!isTooMuch && !context.hasDeferred) return { left: scope, isTooMuch };
+  if (!isTooMuch && !all && !context.hasDeferred) return { left: scope, isTooMuch };
   await runStatement(context, 'defer_devices', {
     is_too_much: isTooMuch,
+    all,
     complete_id: completeId,
     batch_id: batchId,
   });
@@ -72,7 +75,7 @@ export function asOneStretch(touched: Touched): Touched {
   return { ...touched, stretches };
 }
 
-/** Deletes the work that is done, or all. @returns true if other devices wait */
+/** Deletes the work that is done, or all. @returns true if other work waits */
 export async function deletePending(context: RollUpContext, { all }: { all: boolean }): Promise<boolean> {
   await runStatement(context, 'delete_pending', { all });
   return (await readRow<{ waiting: bigint }>(context, 'count_pending')).waiting > 0n;

@@ -123,6 +123,12 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
 const INTERVALS_MAX = 2_000_000n;
 
 /**
+ * One call computes this many intervals of silences, which takes about 5 s. The other sources wait for a
+ * later call. The rows of one transaction are in memory.
+ */
+export const CALL_INTERVALS_MAX = 8_000_000;
+
+/**
  * If a scope has more intervals than this for each reading, silences take the memory. If not, the readings
  * do.
  */
@@ -130,15 +136,21 @@ const SILENT_INTERVALS_MIN = 4n;
 
 /**
  * Divides a scope of long silences into parts, so that memory does not grow with the number of silent
- * devices.
+ * devices. Sources with short silences come first.
+ * @param callIntervalsMax the most intervals of silences that one call computes
  * @returns the parts, which are computed one after the other; empty if the scope is not divided
  */
-export async function divideScope(context: RollUpContext, { bounds, intervals }: Scope): Promise<number[]> {
-  if (intervals <= INTERVALS_MAX) return [];
+export async function divideScope(
+  context: RollUpContext,
+  { bounds, intervals }: Scope,
+  callIntervalsMax = INTERVALS_MAX,
+): Promise<number[]> {
+  const intervals_max = callIntervalsMax < INTERVALS_MAX ? callIntervalsMax : INTERVALS_MAX;
+  if (intervals <= intervals_max) return [];
   const count_max = intervals / SILENT_INTERVALS_MIN;
   const readings = await readRow<{ count: bigint }>(context, 'count_readings', { ...bounds, count_max });
   if (readings.count >= count_max) return [];
-  await runStatement(context, 'divide_scope', { intervals_max: INTERVALS_MAX });
+  await runStatement(context, 'divide_scope', { intervals_max });
   const parts = await readRows<{ part: number }>(context, 'list_scope_parts');
   return parts.length > 1 ? parts.map(({ part }) => part) : [];
 }

@@ -7,6 +7,7 @@ import { bindSettings, type NextBatches } from './bind-settings.ts';
 import type { Restatement } from './bind-streams.ts';
 import { computeTouched } from './compute-touched.ts';
 import { deletePending, loadPending, PENDING_READINGS_MAX } from './defer-devices.ts';
+import { CALL_INTERVALS_MAX } from './find-scope.ts';
 import { hasFewTemporaryRows, type RollUpContext, runStatement } from './rollup-context.ts';
 import { releaseRetried, type SeriesKey } from './set-aside.ts';
 import { type NewReadingsCount, storeNewReadings } from './store-new-readings.ts';
@@ -28,6 +29,11 @@ export interface RollUpOptions {
    */
   pendingReadingsMax?: number;
   /**
+   * The most intervals of silences that one call computes, but at least one source. Default:
+   * `CALL_INTERVALS_MAX`.
+   */
+  intervalsMax?: number;
+  /**
    * Computes a full index for every register, also for one that only grows. For tests that compare both ways.
    */
   indexAll?: boolean;
@@ -45,7 +51,7 @@ export interface RollUpResult {
   rejected: number;
   /** Number of changed days of a device and source. */
   days: number;
-  /** True if batches are left for another call, or devices wait for new limits. */
+  /** True if batches are left for another call, or devices wait. */
   more: boolean;
 }
 
@@ -55,6 +61,10 @@ export interface Attempt {
   messagesMax: number;
   /** Number of batches of this attempt; `rollUpOnce` sets it. */
   batches: number;
+  /** True if new batches come before waiting devices in this call. */
+  prefersNew?: boolean;
+  /** True if this call has computed waiting devices only; `rollUpOnce` sets it. */
+  isPendingOnly?: boolean;
   /** The days before this one are final already; undefined: unknown. */
   closedBefore?: string | undefined;
   /** Chooses the touched series that a trial omits. A trial is always rolled back. */
@@ -94,10 +104,11 @@ async function runChapters(
     isAlone,
   };
   const { next, restatement } = await bindSettings(context, workgroup, attempt.messagesMax);
-  const planned = planWork(next, restatement);
-  const { batchId, isPendingOnly, hasNew, hasSetAside } = planned;
+  const planned = planWork(next, restatement, attempt);
+  const { batchId, isPendingOnly, hasNew, hasSetAside, staysPending } = planned;
   attempt.batches = planned.batches;
-  const isRetry = hasSetAside && !isPendingOnly && (await releaseRetried(context)) > 0;
+  attempt.isPendingOnly = isPendingOnly;
+  const isRetry = hasSetAside && !isPendingOnly && !staysPending && (await releaseRetried(context)) > 0;
   const work = { ...planned, isRetry };
   const isIdle = !isPendingOnly && !hasNew && restatement === undefined && !isRetry;
   const compute = () => computeChanges(context, options, attempt, work);
@@ -125,12 +136,12 @@ interface Work {
   batches: number;
   /** True if the batches have messages. */
   hasNew: boolean;
-  /**
-   * True if devices wait for new limits; isPendingOnly: this call computes only waiting devices, and reads no
-   * batch.
-   */
+  /** True if devices wait. */
   hasPending: boolean;
+  /** True if this call computes only waiting devices, and reads no batch. */
   isPendingOnly: boolean;
+  /** True if this call reads batches, and the waiting devices go on waiting. */
+  staysPending: boolean;
   /** True if messages of the lake are read again. */
   hasArchived: boolean;
   /** True if there are corrections. */
@@ -143,14 +154,20 @@ interface Work {
 }
 
 /**
- * Waiting devices come first, and a call for them reads no batch. But if settings have changed, everything is
- * computed at once.
+ * A call for waiting devices reads no batch. New batches have every second call, so that the other devices go
+ * on. If settings have changed, everything is computed at once.
  */
-function planWork(next: NextBatches, restatement: Restatement | undefined): Omit<Work, 'isRetry'> {
+function planWork(
+  next: NextBatches,
+  restatement: Restatement | undefined,
+  { prefersNew = false }: Attempt,
+): Omit<Work, 'isRetry'> {
   const { archived: hasArchived, has_pending: hasPending } = next;
   const newestId = next.newest_id ?? -1n;
   const afterBatchId = next.all_taken_id ?? -1n;
-  const isPendingOnly = hasPending && restatement === undefined;
+  const hasMessages = Number(next.messages ?? 0n) > 0;
+  const staysPending = hasPending && restatement === undefined && prefersNew && hasMessages;
+  const isPendingOnly = hasPending && restatement === undefined && !staysPending;
   const hasSetAside = next.set_aside > 0n;
   return {
     afterBatchId,
@@ -159,9 +176,10 @@ function planWork(next: NextBatches, restatement: Restatement | undefined): Omit
     // The readings of waiting devices came with earlier batches.
     arrivedAfterId: isPendingOnly ? -1n : (next.any_taken_id ?? -1n),
     batches: isPendingOnly ? 0 : Number(next.batches),
-    hasNew: !isPendingOnly && Number(next.messages ?? 0n) > 0,
+    hasNew: !isPendingOnly && hasMessages,
     hasPending,
     isPendingOnly,
+    staysPending,
     hasArchived,
     mayBeCorrected: next.corrections > 0n,
     hasSetAside,
@@ -173,7 +191,7 @@ function planWork(next: NextBatches, restatement: Restatement | undefined): Omit
 interface Changes extends NewReadingsCount {
   /** Number of changed days of a device and source. */
   days: number;
-  /** True if devices still wait for new limits. */
+  /** True if devices still wait. */
   isWaiting: boolean;
 }
 
@@ -196,6 +214,7 @@ async function computeChanges(
     arrivedAfterId,
     hasPending,
     isPendingOnly,
+    staysPending,
     mayBeCorrected,
     isRetry,
     restatement,
@@ -211,15 +230,17 @@ async function computeChanges(
       rejudges: restatement !== undefined || isRetry,
     });
   context.omitsSeries = work.hasSetAside || attempt.omitSeries !== undefined;
+  if (staysPending) context.hasDeferred = true;
   const { hasSeveralSeries } = await computeTouched(context, {
     workgroup,
     restatement,
     isRetry,
     indexAll,
     attempt,
-    hasPending,
+    endsPending: hasPending && restatement !== undefined,
     isPendingOnly,
     pendingBudget: { readingsMax, completeId: afterBatchId, batchId },
+    intervalsMax: BigInt(options.intervalsMax ?? CALL_INTERVALS_MAX),
   });
   const hasDeclaredSources = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
   const days = await updateDays(context, {
@@ -238,9 +259,10 @@ async function computeChanges(
       complete_id: afterBatchId,
       taken_id: arrivedAfterId,
     });
-  const isWaiting = hasPending
-    ? await deletePending(context, { all: !isPendingOnly })
-    : context.hasDeferred === true;
+  const isWaiting =
+    hasPending && !staysPending
+      ? await deletePending(context, { all: !isPendingOnly })
+      : context.hasDeferred === true;
   return { ...stored, days, isWaiting };
 }
 

@@ -51,7 +51,7 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
   lastRuns.delete(shard);
   // With other settings, the last run can have closed other days.
   const closedBefore = last?.settings === state.settings ? last.openDay : undefined;
-  const result = await rollUpSafely(shard, options, closedBefore);
+  const result = await rollUpSafely(shard, options, { closedBefore, prefersNew: pendingRuns.has(shard) });
   if (!result.more) lastRuns.set(shard, { ...state, batchId: result.batchId });
   return result;
 }
@@ -68,6 +68,8 @@ interface LastRun {
 }
 
 const lastRuns = new WeakMap<Shard, LastRun>();
+/** The shards whose last call has computed waiting devices only. New batches come next. */
+const pendingRuns = new WeakSet<Shard>();
 
 /**
  * Rolls up; after a failure it tries again with half of the messages, and at last without the failing series.
@@ -75,16 +77,19 @@ const lastRuns = new WeakMap<Shard, LastRun>();
 async function rollUpSafely(
   shard: Shard,
   options: RollUpOptions,
-  closedBefore: string | undefined,
+  about: Pick<Attempt, 'closedBefore' | 'prefersNew'>,
 ): Promise<RollUpResult> {
   const attempt: Attempt = {
     messagesMax: options.messagesMax ?? messagesMaxOf(options.workgroup),
     batches: 0,
-    closedBefore,
+    ...about,
   };
   for (let rounds = 0; ; ) {
     try {
-      return await rollUpOnce(shard, options, attempt);
+      const result = await rollUpOnce(shard, options, attempt);
+      if (attempt.isPendingOnly) pendingRuns.add(shard);
+      else pendingRuns.delete(shard);
+      return result;
     } catch (error) {
       if (!mayComeFromData(error)) throw error;
       if (attempt.batches > 1) attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
@@ -108,12 +113,17 @@ function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
 async function setFailingSeriesAside(
   shard: Shard,
   options: RollUpOptions,
-  { messagesMax }: Attempt,
+  { messagesMax, prefersNew = false }: Attempt,
 ): Promise<boolean> {
   const { logger, clock } = options;
   const tryWith = async (omitSeries: Attempt['omitSeries']): Promise<unknown> => {
     try {
-      return await rollUpOnce(shard, options, { messagesMax, batches: 0, omitSeries: omitSeries! });
+      return await rollUpOnce(shard, options, {
+        messagesMax,
+        prefersNew,
+        batches: 0,
+        omitSeries: omitSeries!,
+      });
     } catch (error) {
       if (error instanceof TrialRolledBack) return undefined;
       if (!mayComeFromData(error)) throw error;

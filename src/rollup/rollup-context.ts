@@ -16,8 +16,10 @@ export interface RollUpContext {
   closeAfterMs: number;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
   runAll?: boolean;
-  /** True if devices wait for a later call, because their limits have changed. */
+  /** True if devices wait for a later call, because they are more work than one call does. */
   hasDeferred?: boolean;
+  /** The number of intervals in the scopes that this call has computed so far. */
+  computedIntervals?: bigint;
   /** True if only one energy stream is configured, so no series has another series beside it. */
   isAlone?: boolean;
   /** True if series are omitted (table `omitted_series`), because they are set aside or for a trial. */
@@ -42,7 +44,7 @@ export async function createTemporaryTables({ connection }: RollUpContext): Prom
 }
 
 /** Tables that later chapters read even if no earlier chapter has filled them in this roll-up. */
-const LEFT_TABLES = ['noted_limit_change', 'changed_limit', 'touched_day'];
+const LEFT_TABLES = ['noted_limit_change', 'changed_limit', 'touched_day', 'left_series'];
 
 /**
  * Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties

@@ -51,9 +51,9 @@ const days = (from: number, to: number) =>
   ).flat();
 
 const DAYS = 'SELECT * EXCLUDE (computed_at_ms) FROM daily_energy ORDER BY ALL';
+/** Without versions, because new batches come between the calls for waiting devices. */
 const rowsAfter = async (shard: Shard) => ({
-  days: await rowsOf(shard, DAYS),
-  versions: await rowsOf(shard, 'SELECT * EXCLUDE (computed_at_ms) FROM daily_energy_history ORDER BY ALL'),
+  energy: await energyRows(shard),
   intervals: await rowsOf(shard, 'SELECT * FROM interval_energy ORDER BY ALL'),
   events: await rowsOf(shard, 'SELECT * FROM energy_event ORDER BY ALL'),
   limits: await rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL'),
@@ -112,7 +112,7 @@ const waitingOf = (shard: Shard) =>
 const rolledUpOf = async (shard: Shard) =>
   (await shard.read((connection) => readStageProgress(connection, workgroup))).rolledUpBatchId;
 
-test('a changed limit is applied to some devices in each call, and batches wait until all are done', async () => {
+test('a changed limit is applied to some devices in each call, and new batches are read in between', async () => {
   const path = join(tempDir(), 'moved.duckdb');
   let shard = await beforeTheBusyDay(path);
   const before = await rowsOf(shard, DAYS);
@@ -122,7 +122,7 @@ test('a changed limit is applied to some devices in each call, and batches wait 
   expect(await rowsOf(shard, DAYS)).toEqual(before);
   expect(before.some(({ status }) => status === 'provisional')).toBe(true);
   expect(await rolledUpOf(shard)).toBe(1);
-  // What comes meanwhile waits, and a restart forgets nothing.
+  // A restart forgets nothing.
   await landReadings(shard, days(12, 13));
   await shard.close();
   shard = await openTestShard({ path });
@@ -130,7 +130,7 @@ test('a changed limit is applied to some devices in each call, and batches wait 
     results.push(await once(shard));
     if ((await waitingOf(shard)).length > 0) expect(await rolledUpOf(shard)).toBe(1);
   }
-  expect(results.map(({ readings }) => readings)).toEqual([48 * DEVICES * 3, 0, 0, 48 * DEVICES * 3]);
+  expect(results.map(({ readings }) => readings)).toEqual([48 * DEVICES * 3, 0, 48 * DEVICES * 3, 0]);
   expect(results.map(({ more }) => more)).toEqual([true, true, true, false]);
   expect(await rolledUpOf(shard)).toBe(3);
   expect(await rowsAfter(shard)).toEqual((await wholeRows()).afterNextDay);

@@ -36,6 +36,8 @@ export interface EnergySite {
   runAll?: boolean;
   /** See `RollUpOptions.pendingReadingsMax`: then it is called until nothing is left. */
   pendingReadingsMax?: number;
+  /** See `RollUpOptions.intervalsMax`: then it is called until nothing is left. */
+  intervalsMax?: number;
 }
 
 /**
@@ -77,8 +79,18 @@ export async function landReadings(
   }
 }
 
-/** Rolls everything up that has landed, at a time when all days are over. */
-export async function rollUpSite(
+/**
+ * Rolls everything up that has landed, at a time when all days are over. If the site bounds the work of a
+ * call, it is called until nothing is left.
+ */
+export async function rollUpSite(shard: Shard, site: EnergySite, nowMs?: UtcMs): Promise<RollUpResult> {
+  const result = await callRollUp(shard, site, nowMs);
+  const isBounded = site.pendingReadingsMax !== undefined || site.intervalsMax !== undefined;
+  return result.more && isBounded ? rollUpSite(shard, site, nowMs) : result;
+}
+
+/** Calls the roll-up once, at a time when all days are over. */
+export function callRollUp(
   shard: Shard,
   site: EnergySite,
   nowMs: UtcMs = Date.UTC(2030, 0, 1),
@@ -93,8 +105,8 @@ export async function rollUpSite(
     meters: [],
     sites: [],
   };
-  const { pendingReadingsMax } = site;
-  const result = await rollUp(shard, {
+  const { pendingReadingsMax, intervalsMax } = site;
+  return rollUp(shard, {
     workgroup,
     clock: { now: () => nowMs },
     indexAll: site.indexAll ?? false,
@@ -102,8 +114,8 @@ export async function rollUpSite(
     closeAfterMs: site.closeAfterMs ?? 2 * DAY_MS,
     logger: silentLogger,
     ...(pendingReadingsMax !== undefined && { pendingReadingsMax }),
+    ...(intervalsMax !== undefined && { intervalsMax }),
   });
-  return result.more && pendingReadingsMax !== undefined ? rollUpSite(shard, site, nowMs) : result;
 }
 
 /** Wh by day, all devices and sources together. */

@@ -4,7 +4,7 @@ import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { DAY_MS, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak, rounds, sampled } from '../support/rounds.ts';
-import { rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { CLEAR_JITTER_WH, CLEAR_POWER_W, clearRegister } from './clear-streams.ts';
 import {
   type Check,
@@ -19,7 +19,7 @@ import {
   rolledUp,
   VERSIONS,
 } from './many-streams.ts';
-import { type EnergySite, rollUpSite } from './rollup-fixture.ts';
+import { callRollUp, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 import { anyStream, everyRule, nightlyStream, PARTS, standingStream } from './streams-arbitrary.ts';
 
 const START_MS = Date.UTC(2026, 2, 26, 20);
@@ -166,6 +166,30 @@ test.runIf(isSoak)(
     await expectAll(site, anyStream(START_MS), check, 60);
   },
 );
+
+test('few intervals in each call give the same rows as all in one call, even if new readings come in between', {
+  timeout: 600_000,
+}, async () => {
+  const few = { ...site, intervalsMax: 1, pendingReadingsMax: 1 };
+  const check: Check = async (streams) => {
+    const parts = inParts(messagesOf(streams));
+    const atOnce = await rolledUp(site, parts);
+    const byCalls = await rolledUp(few, parts);
+    const inBetween = await openTestShard();
+    for (const part of parts) {
+      if (part.length > 0) await landReadings(inBetween, part);
+      await callRollUp(inBetween, few);
+    }
+    await rollUpSite(inBetween, few);
+    const problems = [
+      await differences(streams, atOnce, byCalls, VERSIONS),
+      await differences(streams, atOnce, inBetween),
+    ];
+    await closeAll(atOnce, byCalls, inBetween);
+    return joined(problems);
+  };
+  await expectAll(site, anyStream(START_MS), check, rounds(6, 300));
+});
 
 const limits = { maxPower: CLEAR_POWER_W, jitter: CLEAR_JITTER_WH };
 const register = { field: 'value', method: 'total_energy', ...limits } as const;
