@@ -2,8 +2,8 @@ import { cborLimits } from '../cbor/cbor-limits.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 
 /**
- * All limits of the contract. A name ends with what is counted, or with its unit: messages, bytes, characters,
- * ms. The name of a maximum then ends with `Max`.
+ * All limits of the contract. A name ends with what is counted, or with its unit: messages, bytes,
+ * characters, ms. The name of a maximum then ends with `Max`.
  */
 export const limits = {
   /** Messages in one REST answer: the default and the maximum. */
