@@ -19,7 +19,7 @@ export async function assessShards(
     try {
       states.set(workgroupId, hasNews(workgroupId) ? await assess(workgroupId) : 'behind');
     } catch (error) {
-      // The error of opening it has the reason.
+      // The shard is opened next. If that fails too, the error of the opening has the reason.
       logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
       states.set(workgroupId, 'behind');
     }

@@ -33,8 +33,8 @@ interface DueJobsOptions {
 }
 
 /**
- * A queue that is opened late is opened this long before a job, and closed if no job is due in this time
- * before and after.
+ * A queue that is opened late is opened this long before a job. It is closed when the last job is longer ago
+ * than this, and the next job is further away than this.
  */
 const AHEAD_MS = 2 * MINUTE_MS;
 

@@ -20,7 +20,8 @@ export async function openEmbeddedPostgres(options: { cacheDir: string; logger: 
   const bytes = await readFile(image).catch(() => undefined);
   if (bytes) {
     try {
-      // Unpacked here, because PGlite would end the process with a damaged image. The checksum finds damage.
+      // The image is unpacked here and not by PGlite, because PGlite ends the process if the image is
+      // damaged. Unpacking checks its checksum.
       return await open(new Blob([await promisify(gunzip)(bytes)]));
     } catch (error) {
       options.logger.warn({ image, error: errorMessage(error) }, 'queue.image-damaged');

@@ -14,7 +14,8 @@ import type { Job } from './stages.ts';
  */
 const [cacheDir = ''] = process.argv.slice(2);
 process.title = 'wattline queue';
-// A signal to the whole group of processes is for the worker, which closes the queue.
+// A signal to the whole group of processes also reaches this process. It is ignored here, because the worker
+// closes the queue.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 // The queue keeps nothing, so nothing is lost.
 process.on('disconnect', () => process.exit());
@@ -90,7 +91,8 @@ try {
       );
     }
   });
-  // Opening leaves 50 MB of copies of the image, and a process that rests collects nothing.
+  // Opening leaves 50 MB of copies of the image. They are freed here, because V8 frees nothing in a process
+  // that does nothing.
   globalThis.gc?.();
   send({ kind: 'opened' });
 } catch (error) {

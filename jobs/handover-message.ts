@@ -25,7 +25,7 @@ const handoverMessageSchema = z.discriminatedUnion('kind', [
 
 export type HandoverMessage = z.output<typeof handoverMessageSchema>;
 
-/** @returns undefined for another message, also of another version */
+/** @returns undefined for any other message, such as one of another version of the program */
 export function parseHandoverMessage(message: unknown): HandoverMessage | undefined {
   return handoverMessageSchema.safeParse(message).data;
 }

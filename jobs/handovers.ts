@@ -9,14 +9,15 @@ import type { GiveUpReason, OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /**
- * Handing a workgroup over while its owner still works: the owner announces that it is leaving, one other
- * worker fetches the warehouse next to its own data, and gets the lease when the owner releases it. It saves
- * time only. Every message can be lost, and the claim in the bucket decides as always.
+ * Hands a workgroup over while its owner still works. The owner announces that it is leaving. One other
+ * worker fetches the warehouse next to its own data. This worker gets the lease when the owner releases it. A
+ * handover only saves time. Every message can be lost, and the claim in the bucket decides who owns the
+ * workgroup, as always.
  */
 export interface Handovers {
   /**
-   * Gives a shard up when its successor is prepared. Until then it is worked on. Without other workers it
-   * does not wait, and if none answers only briefly. Never throws.
+   * Gives a shard up when its successor is prepared. Work on the shard continues until then. Does not wait if
+   * there are no other workers. Waits only briefly if none of them answers. Never throws.
    * @param shareMax only a worker with fewer open shards becomes the successor
    */
   handOver(workgroupId: string, reason: GiveUpReason, shareMax: number): Promise<void>;
@@ -71,9 +72,9 @@ const KEPT_MS = MINUTE_MS;
 export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
   const { answerMs, reportEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
-  /** As the owner: what the messages of a successor end. */
+  /** While this worker is an owner: the waits that the messages of a successor end, by workgroup. */
   const successorWaits = new Map<string, { reported: () => void; prepared: () => void }>();
-  /** As the successor: workgroups that this worker will get. */
+  /** While this worker is a successor: the workgroups that it will get. */
   const promised = new Set<string>();
   /** The timers that end a promise. */
   const stopTimers = new Map<string, () => void>();
@@ -116,13 +117,13 @@ export function createHandovers(options: HandoversOptions): Handovers {
     const reporting = setInterval(() => {
       if (isMine()) reportPreparing().catch(() => undefined);
     }, reportEveryMs).unref();
-    // One after the other, because each takes all processors.
+    // Warehouses are fetched one after the other, because each fetch uses all processors.
     preparing = preparing.then(async () => {
       if (!isMine()) return;
       try {
         await prepare?.(workgroupId);
       } catch (error) {
-        // The restore after the claim reports what lasts.
+        // If the failure lasts, the restore after the claim reports it.
         logger.info({ workgroup: workgroupId, error: errorMessage(error) }, 'handover.not-prepared');
       }
       await tell(owner, { kind: 'prepared', workgroupId }).catch(() => undefined);

@@ -12,7 +12,7 @@ export interface HeldLease {
   hasRunOut(): boolean;
   /** True from the moment at which a lease that cannot be renewed is given up. */
   runsOutSoon(): boolean;
-  /** Notes a renewal that was asked for at this time. A lease that is released stays so. */
+  /** Notes a renewal that was asked for at this time. A lease that is released stays released. */
   noteRenewal(askedAtMs: UtcMs): void;
   /** From now on it is not ours, and must not be renewed. */
   noteRelease(): void;

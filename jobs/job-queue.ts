@@ -20,7 +20,7 @@ export interface JobQueue {
   /** Adds or replaces a schedule. The job that waited for its next instant is replaced, too. */
   schedule(row: JobSchedule): Promise<void>;
   unschedule(key: string): Promise<void>;
-  /** Starts to take jobs. Of an error the queue stores only the code. */
+  /** Starts to take jobs. If a job fails, the queue stores only the code of the error. */
   consume(handler: (job: Job) => Promise<JobOutcome>): void;
   /** True if it must be opened again, because its process has ended. */
   hasEnded(): boolean;
@@ -34,7 +34,10 @@ export interface StoredSchedule {
   nextAtMs: number | undefined;
 }
 
-/** Who does the job: this worker, or the owner of the shard. The queue stores the word. */
+/**
+ * Who does the job: this worker (`here`) or the owner of the shard (`elsewhere`). `interrupted`: this worker
+ * stops, so the job is not done. The queue stores this word.
+ */
 export type JobOutcome = 'here' | 'elsewhere' | 'interrupted';
 
 /** How BullMQ reaches its store: the connection and the backend. */
@@ -66,7 +69,10 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
 ): JobQueue {
   const onError = createErrorReporter(logger);
   const { Queue, Worker } = withBackend(store.factory);
-  /** Without the store, closing would wait for ever, and a timer would keep the process alive. */
+  /**
+   * A worker of BullMQ that can stop renewing its locks. If the store cannot be reached, closing would wait
+   * for ever, and the timer of the renewals would keep the process alive.
+   */
   class JobWorker extends Worker<unknown, JobOutcome> {
     stopRenewing(): Promise<void> {
       return this.lockManager.close();

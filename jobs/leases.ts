@@ -31,7 +31,8 @@ export interface Leases {
   succeed(workgroupId: string): Promise<boolean>;
   /**
    * Releases an own lease. If the workgroup stays awake, the worker that is noted as its successor gets the
-   * lease at once, and a message about it. Without one the other workers get news.
+   * lease at once, and a message about it. If no successor is noted, the other workers get the news of the
+   * release.
    */
   release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
   /** The id of the worker that has the lease. */
@@ -129,7 +130,7 @@ const HOLD_SHARDS = `
 
 /**
  * Arguments: worker, state, workgroup, channel, prefix of the channels of workers, message, milliseconds. A
- * successor that has ended hears nothing.
+ * successor that has ended does not receive the message. Then the other workers get the news of the release.
  */
 const RELEASE_SHARD = `
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end

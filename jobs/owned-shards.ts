@@ -31,10 +31,10 @@ interface OwnedShard {
 }
 
 type OwnState =
-  /** Once it has a reason to be given up, opening ends in closing. */
+  /** If it has a reason to be given up, it is closed as soon as it is open. */
   | { kind: 'opening'; givenUpFor: GiveUpReason | undefined }
   | { kind: 'owned'; loop: ShardLoop }
-  /** Without a reason it could not be opened. */
+  /** If it has no reason, it is closed because it could not be opened. */
   | { kind: 'closing'; givenUpFor: GiveUpReason | undefined };
 
 /** The lease of a shard, for the shard. */
@@ -146,7 +146,8 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
 
   /** Opens an owned shard. Closes it if that fails, or if it was given up meanwhile. */
   async function openOrClose(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
-    // A stage of an earlier ownership may end only now. Its result is not about this one.
+    // A stage of an earlier ownership can still be running, and can end only now. Its result says nothing
+    // about this ownership.
     const onLost = (reason: LossReason) => {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
@@ -260,7 +261,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     renew,
     async giveUpAll(reason) {
       for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
-      // Opening may end in closing. Its promise covers both.
+      // A shard that is being opened can be closed at the end. The promise of the opening covers both.
       await Promise.all([...ownedShards.values()].map(({ settled }) => settled));
     },
     async releaseAll() {

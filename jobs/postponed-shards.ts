@@ -16,7 +16,10 @@ interface PostponedShards {
   /** Postpones a shard, longer after each failure in a row. */
   add(workgroupId: string, error: string, about: { isFailure: boolean }): PostponedShard;
   find(workgroupId: string): PostponedShard | undefined;
-  /** The same without a shard that was not tried again in time, because it belongs to another worker then. */
+  /**
+   * Like `find`, but undefined for a shard that was not tried again in time, because it then belongs to
+   * another worker.
+   */
   findTried(workgroupId: string): PostponedShard | undefined;
   remove(workgroupId: string): void;
 }

@@ -11,8 +11,8 @@ interface ScheduleChanges {
   added: string[];
   changed: string[];
   /**
-   * Present, but the next job is not at the next instant of the pattern. The chain broke, or the clock was
-   * set.
+   * Schedules that exist, but whose next job is not at the next instant of their pattern. Either the chain of
+   * their jobs broke, or the clock was set.
    */
   repaired: string[];
   removed: string[];

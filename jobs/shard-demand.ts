@@ -91,9 +91,9 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     if (ownedShards.isOwned(workgroupId)) return { kind: 'changing' };
     if (!ownedShards.mayTake(workgroupId)) return { kind: 'postponed' };
     if (isStopped || ownedShards.openingCount() >= OPENINGS_MAX) return { kind: 'full' };
-    // A caller that waits gets its shard also beyond the share of this worker.
+    // A caller that waits gets its shard even if this worker has its share of the shards already.
     if (waiters.length === 0 && !mayTakeMore()) return { kind: 'full' };
-    // Asked last, because it makes room if there is none.
+    // This is the last question, because `hasRoom` makes room if there is none.
     return { kind: hasRoom() ? 'takeable' : 'full' };
   }
 
@@ -106,7 +106,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
           settle(workgroupId, verdict.shard);
           break;
         case 'changing':
-          // What opens or closes it calls `pump` at the end.
+          // `pump` is called again when the opening or closing has ended.
           break;
         case 'postponed':
           settle(workgroupId, undefined, { isDone: false });

@@ -136,7 +136,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   const runs = new Map<StageName, PacedRun>(
     paces.map(({ stage, leastMs, everyMs }) => {
       const run = () => track(runOnce(stage));
-      // Opening a shard is work enough.
+      // Some stages begin later, because opening a shard is already much work.
       const firstAfterMs = Math.min(everyMs, FIRST_AFTER_MS[stage] ?? 0);
       const pace = { leastMs, everyMs, firstAfterMs, run, nowMs: () => clock.now() };
       return [stage, createPacedRun({ ...pace, startTimer })];

@@ -46,7 +46,8 @@ export async function stopWorker(options: StopWorkerOptions): Promise<void> {
   clearInterval(renewing);
   await withTimeout(
     Promise.all([
-      // The next owner would wait until the leases end. What still runs here is refused by its claim.
+      // If the shards are not closed in time, their leases are released now. Otherwise the next owners would
+      // wait until the leases end. Their claims refuse everything that this worker still writes.
       gaveUpInTime === 'late' && ownedShards.releaseAll(),
       closeJobs(),
     ]),

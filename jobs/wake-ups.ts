@@ -15,7 +15,7 @@ export interface WakeUps {
   noteNews(workgroupId: string): void;
   /** A stage is due. It runs at once if the shard is open here, otherwise as soon as it is. */
   noteDue(workgroupId: string, stage: StageName): void;
-  /** The stages that were due before the shard was open. They are returned once. */
+  /** The stages that were due before the shard was open. A second call does not return them again. */
   takeDue(workgroupId: string): readonly StageName[];
   /**
    * Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do.

@@ -8,7 +8,9 @@ import type { ShardHealth, WorkerHealth } from './worker-health.ts';
 const FAILED_MS = 3 * MINUTE_MS;
 /** A due stage is late after this time, or after ten of its periods if that is longer. */
 const LATE_MS = 5 * MINUTE_MS;
-/** The same if another stage of its lane is running, because the first roll-up of years takes long. */
+/**
+ * The same if another stage of its lane is running, because the first roll-up of several years takes long.
+ */
 const LATE_BEHIND_MS = 30 * MINUTE_MS;
 
 /** The problems of a worker with its workgroups. Empty if there are none, or only short ones. */

@@ -54,8 +54,8 @@ export interface WorkerOptions {
 }
 
 /**
- * Together with the closing of the queue well below the 20 s in which a process must end, because the HTTP
- * server closes after the worker.
+ * This time and the closing of the queue are together well below the 20 s in which a process must end. The
+ * HTTP server needs the rest, because it closes after the worker.
  */
 const GIVE_UP_MS = 14 * SECOND_MS;
 /** The lead of the clock is rounded to this. */
@@ -189,7 +189,7 @@ function followWorkgroups(
       ownedShards.giveUp(one.after.id, 'reconfigured');
       demand.want(one.after.id);
     }
-    // A workgroup that hibernates can be one that alerts cover now.
+    // Changed alerts can cover a workgroup that hibernates, so all workgroups are assessed again.
     void wakeUps.assess((alerts ? workgroups.list() : added).map(({ id }) => id));
     void jobs.review();
   });

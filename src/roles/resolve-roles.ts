@@ -61,8 +61,8 @@ interface Matcher extends DateSpan {
 }
 
 /**
- * The order of matches: an exact device and source, a device and a pattern, an exact source, a pattern. Of
- * equal matches the first entry counts. An entry is valid on the local days from `from` to `to`.
+ * Matches count in this order: an exact device and source, a device and a pattern, an exact source, a
+ * pattern. The first of equal matches counts. An entry is valid on the local days from `from` to `to`.
  */
 export function createRoleResolver(settings: RoleSettings): RoleResolver {
   const { roles = [], devices, totalSource } = settings;

@@ -107,7 +107,7 @@ export const peakPowerSchema = z
     ),
   );
 
-/** Roles that a site is known not to have. */
+/** Roles that a site certainly does not have. */
 export const absentSchema = z
   .array(z.enum(balanceRoles, { error: `must be one of ${balanceRoles.join(', ')}` }))
   .default([]);

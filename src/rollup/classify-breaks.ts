@@ -22,7 +22,7 @@ import {
 import { ruleConstants } from './rule-constants.ts';
 import { type Runs, runsBetween } from './runs-between.ts';
 
-/** The judgement up to the believed run. */
+/** How far the breaks are judged: up to the believed run. */
 interface Progress {
   runs: Runs;
   rule: RegisterRule;

@@ -8,8 +8,8 @@ export interface SeriesBreak extends RegisterLimits {
   toMs: UtcMs;
   toValue: number;
   /**
-   * For a rise: since when the register has shown the value before. Undefined if longer than a standstill can
-   * last.
+   * For a rise: the time from which on the register has shown the value before the rise. Undefined if the
+   * register has shown it for longer than a standstill can last.
    */
   standstillSinceMs: UtcMs | undefined;
 }
@@ -83,7 +83,7 @@ export interface Run extends RegisterLimits {
   firstValue: number;
   lastMs: UtcMs;
   lastValue: number;
-  /** As in the break before the run. */
+  /** `standstillSinceMs` of the break before the run. */
   standstillSinceMs: UtcMs | undefined;
 }
 
@@ -95,7 +95,7 @@ export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: Regis
   return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
-/** The most energy (Wh) that it can count in a time after a restart. */
+/** The most energy (Wh) that a register can count in a time after a restart. */
 function maxGrowthAfterResetWh(milliseconds: number, limits: RegisterLimits): number {
   const { maxPowerAfterResetW, jitterWh } = limits;
   return maxPowerAfterResetW === undefined
@@ -108,7 +108,7 @@ export function continues(from: Run, to: Run): boolean {
   return isGrowth(from, to, maxGrowthWh(to.firstMs - from.lastMs, to));
 }
 
-/** The same with the limit after a restart, for runs of low values. */
+/** Like `continues`, but with the limit after a restart. It is for runs of low values. */
 export function continuesAfterReset(low: Run, to: Run): boolean {
   return isGrowth(low, to, maxGrowthAfterResetWh(to.firstMs - low.lastMs, to));
 }

@@ -34,7 +34,7 @@ export async function rollUpCorrection(
   await createTemporaryTables(context);
   await runStatement(context, 'find_register_changes');
   const hasMoved = await moveReadings(context, correctionId);
-  // Again, because the first and the last reading of a series can have changed.
+  // The rules are found again, because the first and the last reading of a series can have changed.
   if (hasMoved) await runStatement(context, 'find_rules', { all: false, is_chosen: true });
   await runStatement(context, 'find_touched', { is_restated: false, beside: true });
   const touched = await findStretches(context);

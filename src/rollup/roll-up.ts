@@ -17,8 +17,8 @@ export type { RollUpOptions, RollUpResult } from './roll-up-once.ts';
 /** One call may always take this many messages, even if many streams read them. */
 const MESSAGES_ALWAYS = 250_000;
 /**
- * Readings of one call if few streams read the messages, so that the fixed cost of a call counts for little.
- * A reading an hour makes four intervals, which need the memory.
+ * Readings of one call if few streams read the messages. It is high, so that the fixed cost of a call matters
+ * little. Memory bounds it: a reading each hour makes four intervals, which need most of the memory.
  */
 const READINGS_MAX = 500_000;
 /** How often one call searches for failing series: more than once only if failures change. */

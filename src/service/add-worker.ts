@@ -52,7 +52,7 @@ type WorkerOptions = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   audit: Audit;
   workgroups: Workgroups;
-  /** Undefined if the stream is in another process, and nothing tells of its messages. */
+  /** Undefined if the stream is in another process, and there is no news of its messages. */
   news: StreamNews | undefined;
   /** The Redis of the queue. Undefined with the embedded queue. */
   redis: RedisConnection | undefined;
@@ -135,7 +135,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
     health: worker.health,
     view: {
       shards: () => worker.health().shards,
-      // A look at the status book would create a status.
+      // `status.of` would create a status for a workgroup that hibernates.
       statusOf: (workgroupId, isHibernated) =>
         isHibernated ? hibernation.statusOf(workgroupId) : status.of(workgroupId),
       exports: exporting.states,

@@ -88,7 +88,7 @@ function createProblemCheck(store: ObjectStore): () => Promise<string | undefine
   async function findProblem(): Promise<string | undefined> {
     const signal = AbortSignal.timeout(LOOK_MS_MAX);
     try {
-      // Nothing has this name, so the answers are short.
+      // No object has this name, so the answers are short.
       await store.list('readable/', { signal }).next();
       await store.get('readable', { signal });
       return undefined;

@@ -22,7 +22,7 @@ export async function requireStream(
   const ids = workgroups.list().flatMap(({ id, upstream }) => (upstream === undefined ? [id] : []));
   if (ids.length === 0) return;
   try {
-    // Every answer is one of a running process.
+    // Any answer, even an error, shows that the process runs.
     await (await fetch(`${address}/health`, { signal: AbortSignal.timeout(ANSWER_MS) })).body?.cancel();
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;

@@ -9,7 +9,9 @@ import type { Service } from './service.ts';
  */
 const PATIENCE_MS = 30 * SECOND_MS;
 const RETRY_PAUSE_MS = 500;
-/** The codes of errors at a start that end when Redis, the stream or the bucket can be reached. */
+/**
+ * The codes of the errors of a start that succeeds when Redis, the stream or the bucket can be reached again.
+ */
 const CODES = new Set([
   'QueueUnreachable',
   'RedisUnreachable',
@@ -19,9 +21,9 @@ const CODES = new Set([
 ]);
 
 /**
- * Starts something that needs Redis, the stream of another process or a bucket. While these cannot be
- * reached, it is started again for 30 s, so that a short outage does not end a process that starts during it.
- * The first failure is logged at once.
+ * Starts something that needs Redis, the stream of another process or a bucket. If one of these cannot be
+ * reached, the start is repeated for up to 30 s. A short outage then does not end the process. The first
+ * failure is logged at once.
  * @returns undefined if the process must end before they were reached
  * @throws the last error after that time, and every other error at once
  */

@@ -35,7 +35,7 @@ export async function newsOfStream(
 
 /**
  * The news of a stream in other processes.
- * @returns undefined if only they have the logs. Then there is no news
+ * @returns undefined if the logs are not in Redis, because then only the other processes have news of them
  */
 export async function openStreamNews(
   config: Pick<Config, 'stream' | 'queue'>,

@@ -29,10 +29,10 @@ export const TRAILER_BYTES = 52;
 /** A pack is written as parts of about this size. S3 takes at most 5 GiB with one PUT. */
 export const PACK_BYTES = 2 ** 30;
 const ENTRY_BYTES = 46;
-/** Far more than a snapshot has. */
+/** The most packs of a map. A snapshot has far fewer. */
 const PACKS_MAX = 4_096;
 const FILE_BYTES_MAX = 2 ** 40;
-/** More than the line of JSON of a map with all packs. */
+/** The longest line of JSON of a map. A map with the most packs has a shorter one. */
 const MAP_HEAD_BYTES_MAX = MEBIBYTE;
 
 /** A pack that is complete: the name of its object, its size and its SHA-256. */

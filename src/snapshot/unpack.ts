@@ -23,9 +23,9 @@ interface UnpackOptions {
    */
   path?: string;
   /**
-   * A file next to `path` that can be like the wanted one, such as that of an earlier snapshot. It becomes
-   * the draft of `path`: its blocks that have the right SHA-256 stay, whatever the others are. Then only the
-   * other blocks are read, and the caller has checked the packs. Default: none.
+   * A file next to `path` that may have many of the wanted blocks, such as the file of an earlier snapshot.
+   * It becomes the draft of `path`. Its blocks that have the right SHA-256 stay, and only the others are read
+   * from the packs. The caller has checked the packs. Default: none.
    */
   base?: string;
   /**

@@ -249,7 +249,7 @@ async function touch(entry: Entry): Promise<void> {
     await utimes(entry.path, seconds, seconds);
     entry.checkedMtimeMs = seconds * 1_000;
   } catch {
-    // Without it the file is only deleted earlier.
+    // If the use cannot be noted, the file is only deleted earlier.
   }
 }
 

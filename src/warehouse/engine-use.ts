@@ -28,7 +28,8 @@ export function createEngineUse(
   function setThreads(): Promise<unknown> {
     if (limits.threads === 1) return settingThreads;
     const set = () => run(`SET GLOBAL threads = ${threadUsers > 0 ? Math.floor(limits.threads) : 1}`);
-    // The work does not depend on it. A lost warehouse is reported by the work itself.
+    // A failure is ignored, because the work does not need more threads. If the warehouse is lost, the work
+    // itself reports it.
     settingThreads = settingThreads.then(set).catch(() => undefined);
     return settingThreads;
   }

@@ -91,7 +91,8 @@ export function createLanding(options: LandingOptions): Landing {
 
   async function land(input: LandInput): Promise<LandResult> {
     const before = expected.get(input.origin);
-    // Its id would be lower than the ids that are being listed, so later stages would skip it.
+    // The id of this batch would be lower than the ids that are being listed, so later stages would skip the
+    // batch.
     if (isListing) return { kind: 'out-of-step', expectedOffset: before?.nextOffset };
     const plan = planLanding(before, input, input.unlisted?.batchId ?? nextBatchId, clock.now());
     const { result } = plan;

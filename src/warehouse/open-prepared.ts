@@ -69,7 +69,8 @@ export async function openPrepared(options: FileOptions): Promise<{ file: Databa
   });
   const isNew = !existsSync(path);
   const file = await openFile(options).catch(async (error: unknown) => {
-    // The beginning of a file that did not fit on the disk is not a warehouse, and would be refused for ever.
+    // A new file that did not fit on the disk is deleted. It is not a complete warehouse, so every later
+    // opening would refuse it.
     if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
     throw error;
   });

@@ -19,7 +19,10 @@ export function createReusableCommitter(options: {
   let committer: Committer | undefined;
   let isCommitting = false;
   let isRetired = false;
-  /** Includes names of failed batches, because later batches use the same ids. */
+  /**
+   * The new names that are not stored yet. It keeps the names of failed batches, because later batches use
+   * the same ids.
+   */
   let unsaved: NewNames = { names: [], tables: [] };
 
   function retire(): void {

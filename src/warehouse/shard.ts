@@ -32,11 +32,14 @@ interface TransactionOptions {
   keep?: (connection: DuckDBConnection) => boolean;
 }
 
-/** Changes in the write-ahead log take several times their size of memory. */
+/**
+ * `checkpointIfDue` empties a write-ahead log of this size, because its changes take memory of several times
+ * their size.
+ */
 const CHECKPOINT_BYTES_MIN = 4 * MEBIBYTE;
 /**
- * The same for a warehouse that rests. Stages note their progress even if there is nothing new, which is
- * less.
+ * The same for a warehouse in which nothing was stored since the last call. Stages note their progress even
+ * then, but they write little.
  */
 const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 

@@ -85,7 +85,8 @@ export async function sendCall(
     else pipeline(createReadStream(path), clientRequest).catch(() => undefined);
   });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
-    // Errors after the answer have no listener of their own.
+    // This listener also takes errors that come after the answer. Without a listener they would end the
+    // process.
     clientRequest.on('error', reject).once('response', resolve);
   });
   response.catch(() => undefined);

@@ -15,7 +15,7 @@ export interface SocketWires {
 }
 
 export function createSocketWires(): SocketWires {
-  /** Of clients that have polled first. */
+  /** The connections of clients that polled before they opened a WebSocket. */
   const upgraded = new Map<string, Socket>();
   return {
     note(id, request) {

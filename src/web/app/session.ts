@@ -1,4 +1,6 @@
-/** What the page knows of a token. The service checks it; the page only reads for whom it is. */
+/**
+ * What the page knows of a token. The service checks the token. The page only reads whom the token is for.
+ */
 export interface TokenSession {
   token: string;
   subject: string;

@@ -127,7 +127,7 @@ export function Shell(props: {
   );
 }
 
-/** The pages that show a chosen period. It goes along from one to another. */
+/** The pages that show a chosen period. A link from one of them to another keeps the period. */
 const ofPeriod: ReadonlySet<PageName> = new Set(['energy', 'quality', 'budgets']);
 
 /** Links to all pages. On a narrow screen they are a strip, in which the current page is visible. */

@@ -28,7 +28,10 @@ interface ColumnsView {
   hrefOf?: ((column: string) => string) | undefined;
 }
 
-/** A balance needs all of its sources, and the values of sources have what was measured until now. */
+/**
+ * How far the column of today reaches. A balance needs all of its sources, so it ends with the last quarter
+ * of an hour that all of them have. A source has everything that was measured until now.
+ */
 const TODAY = { balance: 'up to the last quarter of an hour that is known', series: 'until now' } as const;
 const IN_PART = 'only a part is measured, so the balance is not known';
 
@@ -184,9 +187,9 @@ function columnOf(
   }));
   const quality = details && qualityOf(judged, known.length === 0 ? 0 : (missing ?? 0));
   const isMissing = !isFuture && known.length === 0;
-  // Sources have energy, but not for the whole day, so a balance knows no sum.
+  // The sources have energy, but not for the whole day. So the balance has no sum.
   const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
-  // Of the running month today may be missing, which is not a fault.
+  // In the current month, today can be missing. That is not a fault.
   const isRunning = key === today.slice(0, key.length);
   const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all - (isRunning ? 1 : 0);
   const notes = isFuture

@@ -51,8 +51,8 @@ export function sumOfDay(
 }
 
 /**
- * How much of a day the least measured of these series lacks, in whole minutes, as milliseconds; 0 if all is
- * measured.
+ * The time of a day that is not measured (ms, whole minutes), of the series that lacks the most. 0 if
+ * everything is measured.
  */
 export function missingOfDay(details: DayDetails, day: LocalDay, chosen: (key: string) => boolean): number {
   const missing = Object.entries(details[day] ?? {}).flatMap(([key, { coverage, flags }]) =>

@@ -77,7 +77,8 @@ export function profileColumns(
   const series: BarSeries[] = groups.map(({ key, name, tone, side }) => ({ key, name, tone, side }));
   const start = Date.parse(profile.start);
   const own = new Set(groups.flatMap((group) => (group.key === OTHERS ? [] : group.keys)));
-  // Another day can have other series among its largest. All that have no colour are the others.
+  // The largest series of another day can be different ones. Every series without a colour counts as one of
+  // the others.
   const keysIn = (of: Profile, group: Group) =>
     group.key === OTHERS ? Object.keys(of.energyWh).filter((key) => !own.has(key)) : group.keys;
   const sumAt = (of: Profile, group: Group, index: number) => {

@@ -5,7 +5,7 @@ export const OTHERS = 'others';
 /** The series that a large answer needs: those with a colour of their own. */
 export const TOP_SERIES = COLOURS - 1;
 
-/** How the others are called. The service does not say how many it has added up. */
+/** The name of the other series. If the service has added them up, it does not say how many they are. */
 export function othersName(others: readonly string[]): string {
   return others.includes(OTHERS) ? 'all others' : `${others.length} others`;
 }

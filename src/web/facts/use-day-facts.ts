@@ -63,7 +63,7 @@ export function useDayFacts({ day, zone, current, other, device }: ChosenDay): D
   const balances = useDayBalance(workgroup.maySeeAll && day, zone, 'day', RARE_MS);
   const roles = rolesOf(balances.answer);
   const measured = new Set(roles.values());
-  // The others of a large answer have no role of their own.
+  // A large answer adds up its smaller series as `OTHERS`, which has no role.
   const hasOthers =
     profile.answer !== undefined && profile.answer !== 'none' && OTHERS in profile.answer.energyWh;
   const isBalance = (measured.size > 1 || (measured.size === 1 && hasOthers)) && !device;

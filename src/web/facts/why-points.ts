@@ -23,9 +23,10 @@ export function pointsOf({ readings }: ExplainedSource): { points: Point[]; low:
 }
 
 /**
- * Used readings in stretches, one for each segment. So no line suggests a fall that does not count. A segment
- * after a jump begins with its first reading; one after a reset begins at zero, when the last reading before
- * it was taken.
+ * The lines of the picture: the used readings, with a line for each segment. Two segments are not joined,
+ * because a line between them would look like a fall that counts. After a jump, a segment begins with its
+ * first reading, and so does its line. After a reset, a segment begins with the value zero at the time of the
+ * last reading before the reset. That reading still belongs to the line before.
  */
 export function linesOf(
   points: readonly Point[],

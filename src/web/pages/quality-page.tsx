@@ -30,7 +30,8 @@ const VALUES_MAX = 4_500;
 const SOURCES_OF_DEVICE = 3;
 const ROWS_OF_PAGE = 50;
 /**
- * So many devices are one picture. More are in pages, because their ids are in the address of the request.
+ * At most this many devices are in one picture. More devices are shown in pages, because the address of the
+ * request names the devices of a page.
  */
 const DEVICES_MAX = 400;
 const DEVICES_OF_PAGE = 100;

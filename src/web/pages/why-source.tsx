@@ -16,7 +16,8 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
   const { explained, source, refresh } = props;
   const [picked, setPicked] = useState<{ from: string; to: string } | undefined>();
   const { flags, sum } = source;
-  // The reason of a flag is often the text of an event, or that of the coverage. It is said once.
+  // The reason of a flag is often the text of an event, or the text of the coverage. Such a text is shown
+  // once.
   const isTold = (text: string) => flags.some(({ reason }) => reason === text);
   const events = source.events.filter(({ text }) => !isTold(text));
   return (
@@ -75,7 +76,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
   );
 }
 
-/** The energy, and from where it is. @param props.isTold true for a text that is said elsewhere */
+/** The energy, and what it follows from. @param props.isTold true for a text that is said elsewhere */
 function ResultFacts(props: {
   explained: Explained;
   source: ExplainedSource;

@@ -83,8 +83,9 @@ export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarS
 }
 
 /**
- * What is compared with another period: the sum of a stack. What comes in and what goes out have no sum, so
- * of these the first series is compared, which is the production if there is one.
+ * The value that is compared with another period. It is the sum of a stack. A column with two sides has no
+ * sum, because energy comes in on one side and goes out on the other. Then it is the value of the first
+ * series, which is the production if there is one.
  */
 export function comparableOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
   return isTwoSided(series) ? (column.values[0] ?? null) : totalOf(column, series);

@@ -19,7 +19,10 @@ export function useFirstTouch() {
   };
 }
 
-/** A finger that is lifted leaves the values on the screen. */
+/**
+ * True for a mouse or a pen. It is false for a finger: when the finger is lifted, the values stay on the
+ * screen.
+ */
 export function isMouse({ pointerType }: PointerEvent): boolean {
   return pointerType !== 'touch';
 }

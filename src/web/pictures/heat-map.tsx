@@ -19,7 +19,7 @@ const AXIS_HEIGHT = 22;
 /** With more rows than this, rows are lower. */
 const ROWS_OF_USUAL_HEIGHT = 60;
 const LOW_ROW_HEIGHT = 15;
-/** Of the names of rows, in pixels. */
+/** The width of a character in the names of rows, in pixels. */
 const CHARACTER_WIDTH = 7;
 /** The names of rows have at most this share of the width. */
 const NAMES_SHARE = 0.42;
@@ -206,7 +206,8 @@ function Block(props: {
   for (const [place, row] of rows.entries()) {
     const top = y + place * rowHeight + 1;
     for (const { state, from, count } of runsOf(row.states, gap > 0)) {
-      // Where there is no room for signs, cells that are partly a guess are lower.
+      // If there is no room for signs, doubtful cells are drawn lower, so that they differ by more than their
+      // colour.
       const lower = !hasRoom && state === 'doubtful' ? Math.round(h * 0.4) : 0;
       const across = (count * band - gap).toFixed(1);
       const left = x + from * band;

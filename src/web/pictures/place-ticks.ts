@@ -1,4 +1,4 @@
-/** Of the labels of an axis, in pixels. */
+/** The width of a character in the labels of an axis, in pixels. */
 const CHARACTER_WIDTH = 6.5;
 /** Steps in which people count days, and hours. */
 const steps = { days: [1, 2, 5, 10, 15], hours: [1, 2, 3, 6, 12] } as const;

@@ -38,7 +38,7 @@ export function sortFlags(flags: readonly string[]): string[] {
   return [...new Set(flags)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
-/** Names that say more than that of the interface. */
+/** Names that say more than the names of the interface. */
 const plainNames: Readonly<Record<string, string>> = {
   unavailable: 'set aside',
   partial: 'partly measured',
@@ -50,7 +50,7 @@ export function flagName(flag: string): string {
   return plainNames[flag] ?? flag.replaceAll('_', ' ');
 }
 
-/** The name, that of the interface if it is another one, and the meaning. */
+/** The name of a flag, its name in the interface if that is another one, and its meaning. */
 export function flagText(flag: string): string {
   const words = flagWords[flag]?.words;
   return `${flagName(flag)}${plainNames[flag] ? ` (${flag})` : ''}${words ? `: ${words}` : ''}`;

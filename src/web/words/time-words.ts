@@ -6,7 +6,7 @@ import { type DaySpan, kindOf } from './periods.ts';
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** To make a format takes as long as to use it a hundred times. */
+/** Returns a kept format, because making a format takes as long as using it a hundred times. */
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = JSON.stringify(options);
   const made = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
