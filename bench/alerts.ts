@@ -74,7 +74,7 @@ export async function benchAlerts(print: (line: string) => void): Promise<Ratio[
     });
     let cpuMs = 0;
     for (let round = 0; round < ROUNDS_TO_WARM_UP + ROUNDS; round++) {
-      // A new day of a device makes all days be read again.
+      // If a device has a new day, all days are read again.
       await shard.transaction(async (connection) => {
         await connection.run(`UPDATE daily_energy SET computed_at_ms = ${nowMs + round} WHERE day = (SELECT max(day) FROM daily_energy)
           AND device = '00000000-0000-4000-8000-000000000007'`);

@@ -14,7 +14,7 @@ const MESSAGES = 10_000;
 /**
  * Appends 10,000 messages durably to each kind of log. LMDB and Redis store the same bytes with nothing
  * around them, for comparison. Then reads the messages back when they are no longer in memory.
- * @param url of a Redis that syncs what it answers
+ * @param url of a Redis that syncs each write before it answers
  */
 export async function measureAppending(url: string): Promise<Record<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
@@ -23,7 +23,7 @@ export async function measureAppending(url: string): Promise<Record<string, numb
   const environment = open({ path: join(folder, 'bare'), overlappingSync: false, mapSize: 16 * 1024 ** 3 });
   const bareLmdb: Database<Buffer, number> = environment.openDB('chunks', { encoding: 'binary' });
   const bareRedis = new Redis(url);
-  // Little memory: what is read is not the newest chunk, so it comes from where the log keeps it.
+  // The log has little memory for its newest messages, so reads come from its storage.
   const openLog = (which: BenchLog) => openBenchLog(which, folder, 1);
   const memory = await openLog({ kind: 'memory' });
   const lmdb = await openLog({ kind: 'lmdb' });
@@ -44,7 +44,7 @@ export async function measureAppending(url: string): Promise<Record<string, numb
   return ms;
 }
 
-/** Reads chunk after chunk from the first, each once. */
+/** Reads each chunk once, from the first one on. */
 function readFirst(log: StreamLog): () => Promise<void> {
   let from: Offset | 'oldest' = 'oldest';
   return async () => {

@@ -92,7 +92,7 @@ async function measureElsewhere({ owner, elsewhere, store, requests }: Site): Pr
       at = requests.findIndex((one, index) => index >= at && isCommit(one));
       const { key, atMs } = requests[at++]!;
       const sequence = Number(/(\d{12})\.json$/.exec(key)![1]);
-      // The request was noted before the store has answered.
+      // The proxy notes a request before the store has answered, so the commit can appear a little later.
       let commit = await readReplicaCommit(store, sequence);
       await until('the commit is there', async () => {
         commit ??= await readReplicaCommit(store, sequence);
@@ -108,7 +108,7 @@ async function measureElsewhere({ owner, elsewhere, store, requests }: Site): Pr
       );
       // Reports before the first one compile the statements.
       if (sequence > 3) delaysMs.push(performance.now() - atMs);
-      // Commits that came meanwhile have been waited for from their own time on.
+      // The delay of each commit is measured from its own request, even if later commits came meanwhile.
     }
   } finally {
     sending.abort();

@@ -20,10 +20,10 @@ const LARGE_KILLS = Number(env.WATTLINE_BENCH_LARGE_KILLS ?? 1);
 const LARGE_MEGABYTES = Number(env.WATTLINE_BENCH_WAREHOUSE_MB ?? 100);
 const LIMITS = { killMs: 30 * SECOND_MS, handoverMs: 5 * SECOND_MS };
 const DEVICES = 100;
-/** A stored reading of a register takes about this much of the warehouse file. */
+/** The bytes of the warehouse file that a stored reading of a register takes, about. */
 const READING_BYTES = 7;
 const READINGS_A_STEP = 5_000_000;
-/** Between two readings of a device. */
+/** The time between two readings of a device. */
 const EVERY_MS = 5 * SECOND_MS;
 const WAIT_MS = 5 * MINUTE_MS;
 

@@ -3,12 +3,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
 
 /**
- * Asks for reports over as many connections as there are callers, each again as soon as it has been answered,
- * and tells of it.
+ * Asks for reports, over one connection for each caller. A caller asks again as soon as it has its answer.
+ * The counts of the answers are sent to the main thread.
  */
 export interface CallerCounts {
   answers: number;
-  /** That were answered with a request to come again. */
+  /** Answers that ask the caller to come back later. */
   refused: number;
   bytes: number;
   longestMs: number;

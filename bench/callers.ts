@@ -16,21 +16,21 @@ const WARM_UP_SECONDS = 15;
 const SECONDS = 30;
 const SAMPLE_MS = 250;
 const METERS = Array.from({ length: 20 }, (_, index) => `M${index + 1}`);
-/** What a person who watches the stream takes for live. */
+/** The longest lag with which the stream still looks live to a person. */
 const LAG_SECONDS_MAX = 5;
-/** Of a publication every 5 s. */
+/** The longest time between two publications. One is due every 5 s. */
 const PAUSE_SECONDS_MAX = 15;
 
 /**
- * Whether callers starve the pipeline. 50 callers ask for a year of 1,000 devices by source, for meter data
- * and for budgets in turn, without a pause. Measures the lag of landing at 2,000 messages a second with them
- * and without.
+ * Shows if callers slow the pipeline down. 50 callers ask for a year of 1,000 devices by source, for meter
+ * data and for budgets in turn, without a pause. Measures the lag of landing at 2,000 messages a second with
+ * them and without.
  */
 export async function benchCallers(print: (line: string) => void): Promise<Ratio[]> {
   const cwd = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
   const config: ConfigInput = {
     workgroups: [
-      // Its days are there already, and there are no readings that others could follow from.
+      // The days of this workgroup are stored already. It has no readings, so no day is computed.
       { id: WORKGROUP, meters: METERS.map((code) => ({ code })) },
       {
         id: 'live',
@@ -72,7 +72,7 @@ async function upload({ url, token }: ServiceProcess): Promise<void> {
         body: lines.join('\n'),
       });
       if (answer.ok) break;
-      // Until the worker has the warehouse open.
+      // The answer is 503 until the worker has opened the warehouse.
       if (answer.status !== 503) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
       await sleep(500);
     }
@@ -129,7 +129,7 @@ async function measure(service: ServiceProcess, print: (line: string) => void): 
 }
 
 interface Watched {
-  /** The most that was sent and had not landed, in seconds of sending. */
+  /** The largest backlog: messages that were sent and have not landed, as seconds of sending. */
   lagSeconds: number;
   /** The longest time without another generation. */
   pauseSeconds: number;

@@ -44,7 +44,7 @@ export async function benchExport(print: (line: string) => void): Promise<Ratio[
     const bare = await openBare(generation, join(folder, 'bare.parquet'));
     const times = { wattline: [] as number[], bare: [] as number[] };
     let facts = { rows: 0, bytes: 0 };
-    // Turn and turn about, so that whatever else the machine does falls on both.
+    // The two take turns, so that other work of the machine slows both.
     for (let round = 0; round < ROUNDS; round++) {
       times.wattline.push(
         await timed(async () => {

@@ -12,7 +12,10 @@ import { quantile } from './statistics.ts';
 import { withService } from './with-service.ts';
 
 const IDLE_WORKGROUPS = 1_000;
-/** These have data, which takes longer to fill than to measure. The others have never had a message. */
+/**
+ * These workgroups have data. The others have never had a message, because filling them takes longer than
+ * measuring.
+ */
 const USED_WORKGROUPS = 200;
 const STARTED_WORKGROUPS = 200;
 const SAMPLE_SECONDS = 60;
@@ -121,7 +124,7 @@ async function measureStarts(service: ServiceProcess, print: (line: string) => v
   const hibernatedMs = await measureStart(service);
   await service.stop();
   const folder = join(service.config.dataDir, 'warehouse');
-  // Without its note a workgroup counts as not closed cleanly.
+  // A workgroup without its idle note counts as not closed cleanly, so it is opened.
   for (const name of readdirSync(folder)) if (name.endsWith('.idle.json')) rmSync(join(folder, name));
   const awakeMs = await measureStart(service);
   print(
@@ -141,7 +144,7 @@ async function allHibernate(url: string, workgroups: number): Promise<void> {
   await until('all hibernate', async () => (await readiness(url)).hibernated === workgroups, WAIT_MS);
 }
 
-/** Asking all the time would cost more than what is measured. */
+/** Asks only once a second, because more requests would cost more than what is measured. */
 async function readiness(url: string): Promise<{ hibernated: number; published: number }> {
   await sleep(1_000);
   const { checks } = (await (await fetch(`${url}/ready`)).json()) as {

@@ -13,12 +13,15 @@ import type { Ratio } from './decode.ts';
 const DEVICES = 100;
 const MEMORY_MEGABYTES = 512;
 /**
- * Beyond the rows of one batch, so that the memory of the second file shows whether it grows with the file.
+ * Both files have more rows than a batch. So the memory of the second import shows if memory grows with the
+ * file.
  */
 const [ROWS, ROWS_MORE] = [2_000_000, 8_000_000];
 const GROWTH_MEGABYTES_MAX = 250;
 
-/** How much of the speed of a bare COPY of the same file into a DuckDB table an import has. */
+/**
+ * The least speed of an import, as a share of the speed of a bare COPY of the same file into a DuckDB table.
+ */
 const limits = { parquet: 0.06, csv: 0.08 };
 
 /**

@@ -46,7 +46,8 @@ export async function benchInputs(print: (line: string) => void): Promise<Ratio[
           ratio: perSecond / WANTED_A_SECOND,
           ratioMin: 1,
         },
-        // A machine that does other work, too, misses the one above.
+        // A machine that also does other work misses the limit above, so the rate for each core is compared
+        // too.
         { name: `the same for a core, ${against} of CPU`, ratio: perCore / WANTED_A_SECOND, ratioMin: 1 },
       ];
     });

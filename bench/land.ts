@@ -25,7 +25,7 @@ const MESSAGES = 10_000;
 const BODIES = 12;
 const ROUNDS = 12;
 const BATCHES_A_ROUND = 25;
-/** As many as a slice of polling has under way. */
+/** The number of answers that one run of the stage `poll` has in transfer. */
 const IN_FLIGHT = 4;
 const WORKGROUP = 'bench';
 
@@ -99,7 +99,7 @@ async function measureLanding(bodies: StampableBody[]) {
   }
 }
 
-/** Hands answers to the pipeline as a poller would, several under way. */
+/** Hands several answers to the pipeline at a time, as the stage `poll` does. */
 function createFeed(pipeline: Pipeline, bodies: StampableBody[]): (batches: number) => Promise<void> {
   let number = 0;
   let ask: Ask = { kind: 'oldest' };
@@ -136,7 +136,10 @@ function answerOf(body: Uint8Array): RawAnswer {
   };
 }
 
-/** What each step takes when nothing overlaps, on one thread, one batch a transaction: medians. */
+/**
+ * The median time of each step if the steps do not overlap: on one thread, with one batch in each
+ * transaction.
+ */
 async function measureStages(bodies: StampableBody[]): Promise<Record<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
   const shard = await openShard({

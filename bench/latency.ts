@@ -9,8 +9,8 @@ const SECONDS_MAX = 10;
 const DEVICE = '5f1d0001-9c3e-4b1a-8f6d-000000000001';
 
 /**
- * From posting a reading to its energy in the report of `wattline up` at default settings, by a client that
- * asks every 50 ms.
+ * The time from the sending of a reading until the report of `wattline up` has its energy. The settings are
+ * the defaults, and the client asks every 50 ms.
  */
 export async function benchLatency(print: (line: string) => void): Promise<Ratio[]> {
   const config: ConfigInput = {
@@ -63,7 +63,7 @@ async function measure({ url, token }: ServiceProcess): Promise<number[]> {
   const seconds: number[] = [];
   await post(0);
   for (let round = 1; round <= ROUNDS; round++) {
-    // At another phase of the schedules each time.
+    // Each reading is sent at another phase of the schedules.
     await sleep(700 * round);
     const postedMs = performance.now();
     await post(round);

@@ -10,9 +10,7 @@ import type { StreamLog } from '../src/stream/log/stream-log.ts';
 /** A log to measure: its kind, and for one in Redis where that is. */
 export type BenchLog = { kind: 'lmdb' | 'memory' } | { kind: 'redis'; url: string };
 
-/**
- * @param cacheBytesMax memory for the newest messages; little of it makes a log read from where it keeps them
- */
+/** @param cacheBytesMax memory for the newest messages. If it is small, the log reads from its storage */
 export async function openBenchLog(
   which: BenchLog,
   folder: string,

@@ -93,7 +93,7 @@ async function measure(
   return ms;
 }
 
-/** What a process uses of a core without scrapes. */
+/** The share of a core that a process uses without scrapes. */
 async function shareOf(cpuMs: () => number): Promise<number> {
   const before = cpuMs();
   const startedMs = performance.now();
@@ -102,7 +102,7 @@ async function shareOf(cpuMs: () => number): Promise<number> {
 }
 
 async function isResting({ url }: ServiceProcess): Promise<boolean> {
-  // Asking all the time would cost more than what is measured.
+  // Asks only once a second, because more requests would cost more than what is measured.
   await sleep(1_000);
   const { checks } = (await (await fetch(`${url}/ready`)).json()) as {
     checks: { worker: { detail: { hibernated: number } } };

@@ -1,4 +1,4 @@
-// What the options of benchmarks are. Apart from the benchmarks, because `--help` loads none of them.
+// The options of the benchmarks. They are in a file of their own, because `--help` loads no benchmark.
 
 export const truthHelp = `truth: rolls up recordings whose energy is known, with every kind of fault, and compares each day with the truth.
   --count 450          how many recordings
@@ -10,7 +10,7 @@ export const truthHelp = `truth: rolls up recordings whose energy is known, with
   --recording <id>     writes this recording as a case for "wattline replay", rolls nothing up
   --into <folder>      where to, default: the current folder`;
 
-/** How long messages are sent, in minutes. */
+/** The time for which messages are sent, in minutes. */
 export const STEADY_MINUTES = 10;
 export const steadyServiceHelp = `memory:
   --minutes <n>   how long messages are sent (default ${STEADY_MINUTES}); 120 shows also that the lake is flat after the first hour`;

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 
 /** A PostgreSQL server of its own, reached over a socket in its folder. */
 export interface Postgres {
-  /** Runs statements and gives what they print, tuples only. */
+  /** Runs statements. Returns what they print, without headings. */
   run(sql: string): string;
   end(): void;
 }
 
 const INSTALLED = '/usr/lib/postgresql';
-/** More memory than the warehouse has, for who would have set it. */
+/** Settings of a person who gives PostgreSQL more memory than the warehouse has. */
 export const ROOMY = [
   'shared_buffers=2GB',
   'work_mem=512MB',
@@ -21,8 +21,8 @@ export const ROOMY = [
 ];
 
 /**
- * @param settings in addition to those with which Debian installs it
- * @returns undefined where Debian's package `postgresql` is not installed
+ * @param settings in addition to the settings of Debian's package
+ * @returns undefined if Debian's package `postgresql` is not installed
  */
 export function startPostgres(settings: readonly string[]): Postgres | undefined {
   const version = existsSync(INSTALLED) ? readdirSync(INSTALLED).sort().at(-1) : undefined;

@@ -3,16 +3,16 @@ import { existsSync, readFileSync } from 'node:fs';
 /** Memory of a process and its children, MB. */
 export interface ProcessMemory {
   resident: number;
-  /** The part that is not a file: what the process itself has allocated. */
+  /** The part that the process itself has allocated, and that is not a part of a file. */
   anonymous: number;
-  /** The part that is files: programs, libraries and the log of the stream. */
+  /** The part that belongs to files: programs, libraries and the log of the stream. */
   files: number;
   /**
    * The part of these files that is the log of the stream. The kernel takes such pages back when something
    * else needs memory.
    */
   log: number;
-  /** The resident memory, but pages that several processes share count only in part. */
+  /** The resident memory, in which a page that several processes share counts only in part. */
   proportional: number;
 }
 
@@ -60,7 +60,7 @@ export function cpuSeconds(processId: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** The load of the machine, to judge times on the clock. */
+/** The load of the machine. Times on the clock depend on it. */
 export function loadOfMachine(): string {
   return readFileSync('/proc/loadavg', 'utf8').split(' ')[0]!;
 }

@@ -36,8 +36,8 @@ interface Cost {
 
 /**
  * Publishes one changed hour of a lake with 24 files, and of one with 2,400 files and the same messages, in
- * turns, so that a busy machine slows both. The second may cost 1.2 times as much CPU. Prints also what it
- * costs to renew the folder for people and to plan what to delete, which happens once a minute.
+ * turns, so that a busy machine slows both. The second may cost 1.2 times as much CPU. It also prints the
+ * cost of work that is done once a minute: renewing the folder `current`, and planning which files to delete.
  */
 export async function benchPublish(print: (line: string) => void): Promise<Ratio[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

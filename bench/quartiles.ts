@@ -3,7 +3,10 @@ import { quantile } from './statistics.ts';
 const ROUNDS = 60;
 const ROUNDS_TO_WARM_UP = 15;
 
-/** Runs each in turns, so that a busy machine slows them all. @returns the lower quartile of each, ms */
+/**
+ * Runs the functions in turns, so that a busy machine slows all of them. @returns the lower quartile of each,
+ * ms
+ */
 export async function quartilesOf(
   runs: Record<string, () => Promise<unknown>>,
 ): Promise<Record<string, number>> {

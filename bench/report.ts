@@ -27,12 +27,12 @@ const ROUNDS = 9;
 
 export interface ReportFigure {
   name: string;
-  /** Until the body is ready to be sent: authentication, the generation, the query, the JSON. */
+  /** The time until the body is ready to be sent: authentication, the generation, the query, the JSON. */
   serverMs: number;
-  /** Until a client on the same machine, and in the same process, has read it all. */
+  /** The time until a client in the same process has read the whole body. */
   clientMs: number;
   bareMs: number;
-  /** Server time against DuckDB alone. */
+  /** The server time, divided by the time of DuckDB alone. */
   ratio: number;
   bytes: number;
 }
@@ -77,7 +77,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
       const url = `${base}/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=${range.start}&endDate=${range.end}${groupBy ? `&groupBy=${groupBy}` : ''}`;
       const times = { server: [] as number[], client: [] as number[], bare: [] as number[] };
       let bytes = 0;
-      // Turn and turn about, so that whatever else the machine does falls on both.
+      // The two take turns, so that other work of the machine slows both.
       for (let round = 0; round < ROUNDS; round++) {
         times.client.push(
           await timed(async () => {
@@ -124,7 +124,7 @@ export async function fillLake(dataDir: string, print: (line: string) => void): 
   print(`publish, ${DEVICES * SOURCES.length * 365} days in 12 months: ${ms.toFixed(0)} ms`);
 }
 
-/** DuckDB as it comes, over the files that the report reads. */
+/** DuckDB with its default settings, over the files that the report reads. */
 async function openBare(lakeDir: string) {
   const paths = lakePaths(lakeDir, WORKGROUP);
   const head = await readHead(paths);

@@ -17,12 +17,12 @@ import { residentMegabytes, watchMemory } from './watch-memory.ts';
  * ends.
  */
 export interface Measured {
-  /** What a person reads of it. */
+  /** The line that is printed for a person. */
   lines: string[];
   ratios: Ratio[];
-  /** CPU of a late reading, where that is compared with another part. */
+  /** The CPU time of a late reading, if another part of the benchmark is compared with it. */
   lateCpuMs?: number;
-  /** How much more memory the process had at most than before the warehouse was opened. */
+  /** The peak of the memory of the process, minus its memory before the warehouse was opened. */
   takenMegabytes: number;
 }
 
@@ -40,8 +40,8 @@ const hourly = { stepMs: 3_600_000, batch: 250_000 };
 const year: RegisterSite = { ...hourly, devices: 1_000, readings: 8_760_000 };
 const threeYears: RegisterSite = { ...hourly, devices: 100, readings: 2_628_000 };
 /**
- * Four weeks, every five minutes: 1.6 million readings, all on days whose limits follow from the three days
- * before them too.
+ * Four weeks with a reading every five minutes: 1.6 million readings. The limits of all these days also
+ * follow from the three days before them.
  */
 const month: RegisterSite = {
   stepMs: 300_000,
@@ -60,7 +60,7 @@ const parts = {
    */
   growing: (shard) => measureNights(shard, false),
   zeros: (shard) => measureNights(shard, true),
-  /** A limit that moves on four weeks of many devices. */
+  /** A limit that changes on four weeks of days of many devices. */
   moved: measureMoved,
 } satisfies Record<string, Part>;
 
@@ -129,7 +129,7 @@ async function measureMoved(shard: Shard): ReturnType<Part> {
   const learnt = siteConfig('Europe/Paris', null);
   await fillSite(shard, month);
   await rollUpAll(shard, learnt);
-  // Three days before them come late and are much busier: the limits of all the others move.
+  // The three days before them come late and have much more power, so the limits of all other days change.
   await fillSite(shard, {
     ...month,
     fromDay: 0,
@@ -157,7 +157,7 @@ async function measureMoved(shard: Shard): ReturnType<Part> {
 
 /**
  * Late readings of many devices, one after the other, on days in a row.
- * @returns the middle one of each figure
+ * @returns the median of each figure
  */
 async function lateReadings(shard: Shard, timezone: string, halfway = false): Promise<Work> {
   const works: Work[] = [];

@@ -9,16 +9,16 @@ import type { Measured, PartName } from './rollup-cost-worker.ts';
 /** Of each warehouse. */
 const MEMORY_MEGABYTES = 1_024;
 /**
- * What a process has in addition to the warehouse's limit while it rolls up: statements, results, what the
- * engine does not count.
+ * The memory that a process needs for a roll-up beyond the limit of the warehouse: for statements, for
+ * results, and for what DuckDB does not count.
  */
 const BESIDE_MEGABYTES = 384;
 
 /**
- * What the roll-up costs where little is new: statements and CPU of a late reading and of an idle tick,
- * nights of zeros, and the longest transaction after a limit has moved. Compares the first roll-up of
- * messages with a full one of stored readings. Each warehouse has a process of its own, because memory that
- * one has given back counts as taken until another one needs it.
+ * The cost of a roll-up with little new data: statements and CPU time of a late reading, of a call without
+ * news and of nights of zeros, and the longest transaction after a limit has changed. Compares the first
+ * roll-up of messages with a full one of stored readings. Each warehouse has a process of its own, because
+ * memory that one has given back counts as taken until another one needs it.
  */
 export async function benchRollUpCost(print: (line: string) => void): Promise<Ratio[]> {
   const year = await measure('year', print);
@@ -60,7 +60,7 @@ async function measure(name: PartName, print: (line: string) => void): Promise<M
   }
 }
 
-/** @throws Error when the process ends without an answer; why stands on standard error */
+/** @throws Error if the process ends without an answer. The reason is on standard error */
 async function answerOf(child: ChildProcess): Promise<Measured> {
   const exited = new AbortController();
   child.once('exit', (code) => exited.abort(new Error(`the benchmark ended with ${code}`)));

@@ -17,7 +17,7 @@ export interface RegisterSite {
   zeroAtNight?: boolean;
   /** The first day to fill, counted from 2025-01-01. */
   fromDay?: number;
-  /** Messages of a day that was busier: its growth times this. */
+  /** The factor of the growth on a day with more power. */
   growthTimes?: number;
   firstBatchId?: number;
 }
@@ -39,8 +39,8 @@ export function openSite(
 }
 
 /**
- * Puts messages into the warehouse as landing leaves them. Each device's register (Wh, three decimals)
- * follows a day curve of its own and stands still at night; one step in 500 is missing.
+ * Puts messages into the warehouse with the rows that landing would write. Each device's register (Wh, three
+ * decimals) follows a day curve of its own and stands still at night; one step in 500 is missing.
  */
 export async function fillSite(
   shard: Shard,
@@ -106,7 +106,7 @@ export function siteConfig(timezone = 'Europe/Paris', maxPower: string | null = 
   }).workgroups[0]!;
 }
 
-/** Rolls up until nothing is left. @returns how long the longest call took (ms) */
+/** Rolls up until nothing is left. @returns the time of the longest call (ms) */
 export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promise<number> {
   let longestMs = 0;
   for (;;) {
@@ -123,8 +123,9 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
 }
 
 /**
- * A late reading of one device between two that are there, in a batch of its own. Its value is a hundredth of
- * a Wh above the one before it. With `halfway` it is halfway to the one after it, which moves no limit.
+ * A late reading of one device between two stored readings, in a batch of its own. Its value is a hundredth
+ * of a Wh above the reading before it. With `halfway` it is halfway to the reading after it, so no limit
+ * changes.
  */
 export async function addLateReading(
   shard: Shard,

@@ -25,7 +25,7 @@ export async function benchRollUpFirst(print: (line: string) => void): Promise<R
     const first = await timesOf(() => rollUpAll(shard, siteConfig('Europe/Paris')));
     printTimes(`first roll-up of ${READINGS} messages`, first);
     const full: Times[] = [];
-    // Another zone restates every interval and day from the readings that are stored.
+    // With another time zone, every interval and day is computed again from the stored readings.
     for (let round = 0; round < ROUNDS; round++)
       full.push(
         await timesOf(() => rollUpAll(shard, siteConfig(round % 2 === 0 ? 'Europe/London' : 'Europe/Paris'))),

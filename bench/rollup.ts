@@ -11,8 +11,8 @@ import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 const MEMORY_MEGABYTES = 1_024;
 /**
- * What the process has in addition to the warehouse's limit while it rolls up: statements, results, what the
- * engine does not count.
+ * The memory that the process needs for a roll-up beyond the limit of the warehouse: for statements, for
+ * results, and for what DuckDB does not count.
  */
 const BESIDE_MEGABYTES = 384;
 const THREADS = 2;
@@ -21,8 +21,8 @@ const ROUNDS = 3;
 /**
  * A full roll-up of ten million readings of registers: from stored readings to stored intervals and days with
  * coverage, flags and the last reading of each interval. The comparisons are a plain window difference in
- * DuckDB, and PostgreSQL computing the same rows. Also what one late reading costs among a year of a thousand
- * devices.
+ * DuckDB, and PostgreSQL computing the same rows. It also measures the cost of one late reading in a year of
+ * a thousand devices.
  */
 export async function benchRollUp(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
@@ -48,7 +48,7 @@ async function benchFull(folder: string, print: (line: string) => void): Promise
       `first roll-up of 10 million messages, learning included: ${seconds(first.ms)}, ${seconds(first.cpuMs)} of CPU`,
     );
     const [full, plain]: [number[], number[]] = [[], []];
-    // Another zone restates every interval and day from the readings that are stored.
+    // With another time zone, every interval and day is computed again from the stored readings.
     const restate = async () => {
       const zone = full.length % 2 === 0 ? 'Europe/London' : 'Europe/Paris';
       full.push(await timed(() => rollUpAll(shard, siteConfig(zone))));
@@ -85,7 +85,8 @@ async function benchFull(folder: string, print: (line: string) => void): Promise
         return ratios;
       }
       postgresMs.push(ms);
-      // Before, between and after, because a machine is not as fast at all times.
+      // The roll-up runs before, between and after the runs of PostgreSQL, because the speed of a machine
+      // changes.
       for (let round = 0; round < ROUNDS; round++) await restate();
     }
     const [installedMs, roomyMs] = postgresMs as [number, number];
@@ -113,8 +114,8 @@ async function benchFull(folder: string, print: (line: string) => void): Promise
 }
 
 /**
- * Growth between neighbouring readings, summed by quarter of an hour and by UTC day, stored. No bound is
- * interpolated, no fault looked for.
+ * Stores the growth between neighbouring readings, summed by quarter of an hour and by UTC day. It
+ * interpolates no bound, and it looks for no fault.
  */
 async function plainDifference(shard: Shard): Promise<void> {
   await shard.transaction(async (connection) => {
@@ -133,7 +134,7 @@ async function plainDifference(shard: Shard): Promise<void> {
   });
 }
 
-/** @returns the time that PostgreSQL takes for the same rows; undefined where it is not installed */
+/** @returns the time that PostgreSQL takes for the same rows; undefined if it is not installed */
 async function againstPostgres(
   shard: Shard,
   folder: string,
@@ -174,7 +175,8 @@ async function againstPostgres(
 }
 
 /**
- * Intervals by the index rule for registers without faults, and days; half away from zero as DuckDB rounds.
+ * Computes intervals by the index rule for registers without faults, and days. Halves are rounded away from
+ * zero, as DuckDB does.
  */
 const SAME_IN_POSTGRES = `
 CREATE TABLE interval_energy AS
@@ -201,7 +203,10 @@ SELECT series_id, (to_timestamp(interval_start_ms / 1000) AT TIME ZONE 'Europe/L
   sum(energy_wh) AS energy_wh, sum(covered_ms) AS covered_ms, bit_or(flags) AS flags
 FROM interval_energy GROUP BY 1, 2;`;
 
-/** One reading of last spring among a year of a thousand devices, against the roll-up of all of it. */
+/**
+ * Compares one late reading of last spring, in a year of a thousand devices, with the roll-up of the whole
+ * year.
+ */
 async function benchLate(folder: string, print: (line: string) => void): Promise<Ratio> {
   const shard = await openSite(folder, { memoryMegabytes: MEMORY_MEGABYTES, threads: THREADS });
   try {

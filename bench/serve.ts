@@ -97,8 +97,8 @@ async function measureServing(which: BenchLog): Promise<Record<string, number>> 
 }
 
 /**
- * Sends a request and reads its body into a buffer that is used again and again: the cheapest client there
- * is.
+ * Sends a request, and reads the body of the answer into one buffer that all requests use. No client costs
+ * less.
  */
 function callInto(buffer: Buffer, client: Client, request: Dispatcher.DispatchOptions): Promise<void> {
   return new Promise((resolve, reject) => {

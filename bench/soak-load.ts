@@ -4,8 +4,8 @@ import { Pool } from 'undici';
 import { encodeCbor } from '../src/cbor/cbor-codec.ts';
 
 /**
- * Posts so many messages a second of ten numeric fields, from 200 devices whose readings follow closely, and
- * tells how many.
+ * Sends a number of messages each second, and reports how many were sent. Each has ten numeric fields. The
+ * messages come from 200 devices whose readings are close together in time.
  */
 const DEVICES = 200;
 const { url, token, workgroup, messagesASecond } = workerData as {

@@ -13,7 +13,7 @@ const PRINT_SECONDS = 10;
 
 /**
  * Resident memory of `wattline up` under a sustained 20,000 messages a second of ten fields, from another
- * thread: it must be flat after the first minute. Also whether the pipeline keeps up.
+ * thread: it must be flat after the first minute. It also shows if the pipeline keeps up.
  */
 export async function benchSoak(print: (line: string) => void, seconds = 120): Promise<Ratio[]> {
   const fields = ['energy_total_wh', 'power_w'] as const;

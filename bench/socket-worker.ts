@@ -29,7 +29,7 @@ import { telemetryBodies } from './telemetry-bodies.ts';
 export type SocketWorkerRequest =
   | { kind: 'append'; messages: number }
   | { kind: 'count' }
-  /** How much the server holds, with what nobody needs collected. */
+  /** The memory that the server holds after a garbage collection. */
   | { kind: 'memory' }
   | { kind: 'stop' };
 
@@ -78,7 +78,7 @@ await app.listen({ host: '127.0.0.1', port: 0 });
 const log = await stream.logOf('bench');
 
 const { batch } = telemetryBodies(1, BATCH_MESSAGES)[0]!;
-/** As many bytes as the service sends, and as many different ones. */
+/** The frames have as many bytes as those of the service, and as many different bytes. */
 const frames: Buffer[] = [];
 const bare = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
 bare.on('connection', (socket, request) => {

@@ -54,7 +54,8 @@ export async function benchSocket(print: (line: string) => void): Promise<Ratio[
     {
       name: 'the same where every frame is acknowledged, four under way at most',
       ratio: one['bare ws, acknowledged']! / one['socket, acknowledged']!,
-      // The library's client takes most of the difference, for an acknowledgement of its own packet.
+      // Most of the difference is the client of the library, which sends an acknowledgement as a packet of
+      // its own.
       ratioMin: 0.5,
     },
     { name: 'one read of the log a batch', ratio: 1 / many.readsPerBatch, ratioMin: 1 },
@@ -134,7 +135,7 @@ function readLibrary(socket: Socket): Promise<void> {
   });
 }
 
-/** Subscribes from the start of the log, and takes all that was there. */
+/** Subscribes from the start of the log, and receives all stored messages. */
 function readAll(socket: Socket, acknowledges: boolean): Promise<void> {
   return new Promise((resolve) => {
     const requestId = randomUUID();
@@ -162,7 +163,7 @@ async function measureMany(server: Server, ask: Ask): Promise<{ readsPerBatch: n
       received();
     });
   }
-  // Each has found out that there is nothing yet.
+  // After this time each subscription has found out that there is no message yet.
   await sleep(200);
   const before = await ask({ kind: 'count' });
   for (let batch = 1; batch <= BATCHES; batch++) {
@@ -182,7 +183,7 @@ async function measureMany(server: Server, ask: Ask): Promise<{ readsPerBatch: n
   };
 }
 
-/** Bytes that the server holds for each client whose connection takes nothing any more. */
+/** The bytes that the server holds for each client that has stopped reading. */
 async function measureUnread(server: Server, ask: Ask): Promise<number> {
   const address = `${server.service.replace('http', 'ws')}${SOCKET_PATH}/?EIO=4&transport=websocket`;
   const sockets = await Promise.all(

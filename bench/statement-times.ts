@@ -3,30 +3,30 @@ import { DuckDBConnection } from '@duckdb/node-api';
 import { withConstants } from '../src/rollup/rule-macros.ts';
 import { readStatements } from '../src/warehouse/load-sql.ts';
 
-/** What the runs of one statement take together. */
+/** The cost of all runs of one statement. */
 export interface StatementTime {
-  /** As in the chapters of sql/rollup; null for what has no name there, such as COMMIT. */
+  /** The name in the chapters of sql/rollup; null for a statement without a name there, such as COMMIT. */
   name: string | null;
   runs: number;
-  /** CPU of the whole process (ms): the engine works on threads of its own. */
+  /** CPU time of the whole process (ms), because DuckDB works on threads of its own. */
   cpuMs: number;
 }
 
 export interface Times {
   cpuMs: number;
   ms: number;
-  /** How many statements were run. */
+  /** The number of statements that were run. */
   runs: number;
   /** The dearest first. */
   statements: StatementTime[];
 }
 
-/** Measures the statements that DuckDB is given, one after the other, while something is done. */
+/** Measures each statement that DuckDB runs while `work` runs. Statements run one after the other. */
 export async function timesOf(work: () => Promise<unknown>): Promise<Times> {
   const { prototype } = DuckDBConnection;
   const { run } = prototype;
   const times: Array<{ sql: string; cpuMs: number }> = [];
-  // Every statement of the roll-up comes by here.
+  // Every statement of the roll-up uses this function.
   prototype.run = async function (...parameters) {
     const before = process.cpuUsage();
     try {
@@ -58,8 +58,8 @@ function byName(given: ReadonlyArray<{ sql: string; cpuMs: number }>): Statement
 }
 
 /**
- * Numbers are written into the statements where they have parameters, so what stands before the first of them
- * tells which one it is: without comments.
+ * A statement that runs has numbers in place of its parameters. So it is recognized by its text before the
+ * first parameter, without comments.
  */
 function statementNames(): (sql: string) => string | null {
   const beginnings = [...readStatements(join(import.meta.dirname, '../sql/rollup'))]

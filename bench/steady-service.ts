@@ -10,7 +10,7 @@ import { cpuSeconds, loadOfMachine, type ProcessMemory, processMemory } from './
 
 const MESSAGES_A_SECOND = 20;
 const SAMPLE_SECONDS = 30;
-/** The beginning and the end that are compared: this long, or a third of a short run. */
+/** The length of the beginning and of the end that are compared. In a short run each is a third of it. */
 const PART_SECONDS = 600;
 /** Generations with views stay in the lake for an hour, so the number of its entries grows for so long. */
 const LAKE_SECONDS = 3_600 + PART_SECONDS;
@@ -34,7 +34,7 @@ export async function benchSteadyService(
   const seconds = minutesOf(options) * 60;
   const cwd = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
   const service = await createUpProcess(cwd, {
-    // The helper makes views for people more often than the default.
+    // This is the default. `createUpProcess` sets a shorter time.
     pipeline: { currentEvery: '1m' },
     workgroups: [
       {
@@ -72,7 +72,7 @@ export async function benchSteadyService(
   }
 }
 
-/** The mean of the beginning against the mean of the end. */
+/** Compares the mean of the beginning with the mean of the end. */
 function growth(
   name: string,
   samples: readonly Sample[],
@@ -97,7 +97,7 @@ function minutesOf(options: readonly string[]): number {
   return minutes;
 }
 
-/** The files and folders below a folder, which the service changes meanwhile. */
+/** Counts the files and folders below a folder, while the service changes them. */
 function countEntries(folder: string): number {
   for (;;)
     try {

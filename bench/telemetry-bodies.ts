@@ -3,7 +3,7 @@ import type { TelemetryItem } from '../src/contract/messages.ts';
 import { encodeReadHead } from '../src/stream/encode-read-head.ts';
 
 /**
- * An answer of the stream, whose messages can be given new offsets: so a few bodies stand for a long stream.
+ * An answer of the stream whose messages can get new offsets. So a few bodies are enough for a long stream.
  */
 export interface StampableBody {
   body: Uint8Array;
@@ -13,8 +13,9 @@ export interface StampableBody {
 const FIRST_OFFSET = 1_780_000_000_000n << 20n;
 
 /**
- * Bodies as a site of inverters, batteries and meters sends them: ten numeric fields a message, values that
- * change, some whole numbers and some not, 300 devices with one to three sources.
+ * Bodies with messages like those of a site with inverters, batteries and meters. A message has ten numeric
+ * fields with changing values, and some of the values are whole numbers. There are 300 devices, each with one
+ * to three sources.
  */
 export function telemetryBodies(bodies: number, messages: number): StampableBody[] {
   const random = seeded(20261120);
@@ -29,7 +30,10 @@ export function telemetryBodies(bodies: number, messages: number): StampableBody
   });
 }
 
-/** Makes a body the `number`th answer of the stream. @returns where it begins and where to read on */
+/**
+ * Gives the messages of a body the offsets of the answer with this number.
+ * @returns the first offset, and the offset to read next
+ */
 export function stampBody(
   { body, batch }: StampableBody,
   number: number,
@@ -41,7 +45,7 @@ export function stampBody(
   return { fromOffset, nextOffset };
 }
 
-/** Always of one length, because both offsets take eight bytes. */
+/** The length of a body never changes, because an offset always takes eight bytes. */
 function headerOf(count: number, nextOffset: bigint): Uint8Array {
   return encodeReadHead({ count, nextOffset, upToDate: false, earliestOffset: FIRST_OFFSET, epoch: 'bench' });
 }

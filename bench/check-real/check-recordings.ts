@@ -17,7 +17,10 @@ the file is shown, not compared. Nothing is kept.
 
 Exit codes: 0 every case matches, 1 one does not, 2 the folder cannot be used.`;
 
-/** Replays recordings and prints what matches, as the command line asks. @returns the exit code */
+/**
+ * Replays the recordings that the command line names, and prints which of their days match. @returns the exit
+ * code
+ */
 export async function checkRecordings(args: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = exitCodes.done;
   const command = new Command('check:real')

@@ -3,7 +3,7 @@ import type { ReplayResult } from '../../src/cli/replay/replay-cases.ts';
 import type { ExplainArgs, Explained } from '../../src/explain/explained-schema.ts';
 import type { LocalDate } from '../../src/lib/time.ts';
 
-/** What a day follows from, in short. */
+/** A short explanation of a day. */
 export interface Why {
   method: string | null;
   flags: string[];
@@ -20,9 +20,9 @@ export interface CheckedCase {
   compared: number;
   matching: number;
   missing: number;
-  /** Days that have energy and of which nothing is known. */
+  /** Days that have energy, but whose true energy is not known. */
   extra: number;
-  /** The day that is furthest away for its tolerance; null where nothing is compared. */
+  /** The day with the largest difference in relation to its tolerance; null if nothing is compared. */
   worst: (ComparedDay & { why: Why }) | null;
   /** The worst of the days that do not match. */
   differing: Array<ComparedDay & { why: Why }>;
@@ -31,11 +31,11 @@ export interface CheckedCase {
   seconds: number;
 }
 
-/** A case that differs everywhere is not told day by day. */
+/** At most this many differing days of a case are explained. */
 const DIFFERING_MAX = 10;
 const EVENTS_MAX = 12;
 
-/** Compares a case and asks why the days are as they are: the worst one, and those that do not match. */
+/** Compares a case, and explains the worst day and the days that do not match. */
 export async function checkCase(replayed: {
   name: string;
   expected: readonly ExpectedDay[] | undefined;

@@ -7,7 +7,7 @@ import { isThere } from '../../src/lib/is-there.ts';
 
 export interface Recording {
   replay: ReplayCase;
-  /** Undefined where nothing is known: then there is nothing to compare with. */
+  /** Undefined if the true energy is not known. Then nothing is compared. */
   expected: ExpectedDay[] | undefined;
 }
 

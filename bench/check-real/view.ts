@@ -3,8 +3,8 @@ import { type Column, formatTable } from '../../src/cli/terminal/format-table.ts
 import type { CheckedCase, Why } from './check.ts';
 
 /**
- * A row for each case, then the days that are worth a look: the furthest away of each case, and those that do
- * not match.
+ * A row for each case, and then days to look at: the day of each case with the largest difference, and the
+ * days that do not match.
  */
 export function describeChecked(cases: readonly CheckedCase[]): string {
   const matching = cases.filter(({ verdict }) => verdict === 'matches').length;

@@ -47,7 +47,7 @@ const views = [
 ] as const;
 
 interface Measured {
-  /** Until the first picture stands, ms. */
+  /** The time until the first picture is drawn, ms. */
   ms: number;
   largest: { bytes: number; url: string };
 }
@@ -166,7 +166,8 @@ async function measureHeatMap(
     await inNewPage(launched, service, async (page) => {
       await page.addInitScript(markDrawn);
       await page.goto(`/#/${PLANTS.workgroupId}/quality?by=device&from=2025-01-01&to=2025-12-31`);
-      // The policy of the page allows no text to be run as a function.
+      // `waitForFunction` cannot be used, because the content security policy of the page forbids running
+      // text as code.
       await until('the heat map is drawn', () =>
         page.evaluate<boolean>(`performance.getEntriesByName('drawn').length > 0`),
       );
@@ -180,7 +181,7 @@ async function measureHeatMap(
   return { name: 'page, heat map of a year of 400 devices', ratio: HEAT_MAP_MS_MAX / ms, ratioMin: 1 };
 }
 
-/** The processor time of the service with ten open pages, less that without, while readings arrive. */
+/** The CPU time that ten open pages cost the service while readings arrive: with them minus without them. */
 async function measureBrowsers(
   launched: Browser,
   service: ServiceProcess,
@@ -241,7 +242,7 @@ function startSending({ url, token }: ServiceProcess): { stop(): void } {
   return { stop: () => clearInterval(timer) };
 }
 
-/** The worker looks through a new lake at first. */
+/** Waits until the service answers quickly, because its worker first looks through a new lake. */
 async function untilQuiet({ url, token }: ServiceProcess): Promise<void> {
   let quick = 0;
   await until(

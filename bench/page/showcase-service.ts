@@ -127,7 +127,7 @@ export async function startShowcase(folder: string): Promise<Showcase> {
       signal: ending.signal,
       waiting: {
         ...systemWaiting,
-        // The service asks a fast sender to wait. It need not wait long here.
+        // The service asks a fast sender to wait. A short wait is enough here.
         sleep: (ms, signal) => systemWaiting.sleep(Math.min(ms, 50), signal),
       },
     });
@@ -202,7 +202,7 @@ async function postRegister(
         data: { total_wh: register + grownBy(hour) + misreadWh },
       });
     }
-    // A display shows dashes while it starts.
+    // The value of a display that starts: dashes in place of a number.
     if (day === yesterday)
       messages.push({ device: GARAGE, event_time: startMs + 5 * HOUR_MS + 1, data: { total_wh: '-----' } });
     await send(service, 'POST', `tables/${WORKGROUP}/garage/messages`, JSON.stringify(messages), 'json');
@@ -210,7 +210,7 @@ async function postRegister(
   }
 }
 
-/** How much a roof has produced until an hour of the day, in Wh: most at noon. */
+/** The energy (Wh) that a roof has produced from midnight to an hour of the day. It produces most at noon. */
 function grownBy(hour: number): number {
   const share = Math.min(1, Math.max(0, (hour - 7) / 10));
   return Math.round((GARAGE_DAY_WH * share ** 2 * (3 - 2 * share)) / 100) * 100;
