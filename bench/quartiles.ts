@@ -4,8 +4,8 @@ const ROUNDS = 60;
 const ROUNDS_TO_WARM_UP = 15;
 
 /**
- * Runs the functions in turns, so that a busy machine slows all of them. @returns the lower quartile of each,
- * ms
+ * Runs the functions in turns, so that a busy machine slows all of them.
+ * @returns the lower quartile of each, ms
  */
 export async function quartilesOf(
   runs: Record<string, () => Promise<unknown>>,

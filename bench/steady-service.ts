@@ -34,7 +34,7 @@ export async function benchSteadyService(
   const seconds = minutesOf(options) * 60;
   const cwd = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
   const service = await createUpProcess(cwd, {
-    // This is the default. `createUpProcess` sets a shorter time.
+    // This is the default.
     pipeline: { currentEvery: '1m' },
     workgroups: [
       {

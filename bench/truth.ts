@@ -23,7 +23,7 @@ const options = {
 } as const;
 
 /**
- * How often the energy rules are right. Recordings of one zone and season share a warehouse.
+ * Measures how often the energy rules are right. Recordings of one zone and season share a warehouse.
  * @param args the options of `truthHelp`
  * @throws InputError for options that cannot be understood
  */
@@ -31,7 +31,7 @@ export async function benchTruth(print: (line: string) => void, args: readonly s
   const values = readOptions(args);
   const seed = wholeNumber('seed', values.seed);
   if (values.recording !== undefined) {
-    // The number is enough; the words after it say what is in it.
+    // The number alone names a recording. The words after it only say what is in the recording.
     const number = wholeNumber('recording', values.recording.replace(/-.*$/, ''));
     print(await writeCase(createRecording(seed, number), values.into));
     return [];

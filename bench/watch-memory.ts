@@ -1,4 +1,4 @@
-/** Looks at the memory of the process while DuckDB works on threads of its own. */
+/** Measures the memory of the process while DuckDB works on threads of its own. */
 export function watchMemory(): { peakMegabytes: () => number } {
   let peak = 0;
   const timer = setInterval(() => {

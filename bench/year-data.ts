@@ -12,7 +12,7 @@ const STEP_MS = 5 * MINUTE_MS;
 const BATCHES_A_DAY = 24;
 const DAYS_BETWEEN_MAINTENANCE = 5;
 
-/** The device id of a device of the year: also the one of its new messages. */
+/** The id of a device of the year. Its new messages have the same id. */
 export function yearDevice(index: number): string {
   return `5f1d${index.toString(16).padStart(4, '0')}-9c3e-4b1a-8f6d-000000000001`;
 }
@@ -56,7 +56,7 @@ export async function fillYear(
   }
 }
 
-/** Puts the messages of a day into the warehouse as landing leaves them. */
+/** Puts the messages of a day into the warehouse with the rows that landing would write. */
 async function landDay({ shard }: OpenShard, day: number, fromMs: UtcMs, toMs: UtcMs): Promise<void> {
   const [table, source, field] = ['solar', 'pv', 'total_wh'].map((name) => shard.names.idOf(name));
   await shard.transaction(async (connection) => {

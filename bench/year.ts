@@ -128,7 +128,8 @@ async function post({ url, token }: ServiceProcess, second: number): Promise<voi
 
 /** @returns CPU seconds of the command */
 async function measureStatus(cwd: string, print: (line: string) => void): Promise<number> {
-  // Children count once they have ended, so the command runs in a shell that reports its times.
+  // The system counts the CPU time of a child when it has ended. So the command runs in a shell that reports
+  // its times.
   const child = spawn('bash', ['-c', `"$0" "$1" status > /dev/null; times`, process.execPath, cli], {
     cwd,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -18,8 +18,8 @@ the file is shown, not compared. Nothing is kept.
 Exit codes: 0 every case matches, 1 one does not, 2 the folder cannot be used.`;
 
 /**
- * Replays the recordings that the command line names, and prints which of their days match. @returns the exit
- * code
+ * Replays the recordings that the command line names, and prints which of their days match.
+ * @returns the exit code
  */
 export async function checkRecordings(args: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = exitCodes.done;

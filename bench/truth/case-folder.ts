@@ -8,8 +8,8 @@ import type { Recording } from './recording.ts';
 const SOURCE = 'default';
 
 /**
- * Writes a recording as a folder that `wattline replay` and `npm run check:real` take. Readings stand in the
- * order in which they came; when they came is not kept. Days that cannot be known are not in expected.csv.
+ * Writes a recording as a folder that `wattline replay` and `npm run check:real` take. The readings are in
+ * the order of their arrival, without its times. Days that cannot be known are not in expected.csv.
  * @returns the folder
  */
 export async function writeCase(recording: Recording, parent: string): Promise<string> {

@@ -16,7 +16,7 @@ export function saysDoubt(flags: readonly string[]): boolean {
   return flags.some((flag) => !plainFlags.has(flag));
 }
 
-/** No more than the truth times this, or so much more than it (Wh). */
+/** An answer is absurd if it is more than this many times the truth, and more than this many Wh above it. */
 const ABSURD_TIMES = 3;
 const ABSURD_WH = 1_000;
 
@@ -39,7 +39,7 @@ export function categorize(day: TrueDay, installedW: number, answer: Answer | un
   if (offWh <= nearWh(highWh)) return 'near';
   const possibleWh = (installedW * (day.endMs - day.startMs)) / HOUR_MS;
   const isAbsurd =
-    // Where a day is not known, its share of a gap may well be a multiple of the truth.
+    // If a day is not known, its share of a gap can be a multiple of the truth. That is not absurd.
     (isKnowable && energyWh > ABSURD_TIMES * highWh && energyWh - highWh > ABSURD_WH) ||
     energyWh > possibleWh + allowanceWh ||
     energyWh < -ABSURD_WH;
@@ -48,8 +48,8 @@ export function categorize(day: TrueDay, installedW: number, answer: Answer | un
 }
 
 /**
- * Whether nothing more can be asked of the answer. Where the day cannot be known it has to say doubt, or to
- * be missing.
+ * True if the answer is as good as it can be. If the day cannot be known, the answer must have a flag of
+ * doubt, or be missing.
  */
 export function isAcceptable(category: Category, { isKnowable, isSeen }: TrueDay): boolean {
   if (category === 'silent') return !isKnowable && !isSeen;

@@ -1,20 +1,22 @@
 import { hash } from '../../src/simulate/noise.ts';
 
-/** Draws that follow from a seed and a label alone. A new draw anywhere changes no other draw. */
+/**
+ * Random numbers that follow only from a seed and a label. A new number in one place changes no other number.
+ */
 export interface Chance {
   /** For noise curves that belong to this recording. */
   readonly seed: number;
   /** From 0 up to, not including, 1. */
   uniform(label: string, index?: number): number;
   between(label: string, low: number, high: number, index?: number): number;
-  /** As between, but each order of magnitude is as likely as the next. */
+  /** Like `between`, but all orders of magnitude are equally likely. */
   magnitude(label: string, low: number, high: number): number;
   /** A whole number, both bounds included. */
   whole(label: string, low: number, high: number, index?: number): number;
   isTrue(label: string, share: number, index?: number): boolean;
   pick<Item>(label: string, items: readonly Item[], index?: number): Item;
   weighted<Item>(label: string, items: ReadonlyArray<readonly [share: number, item: Item]>): Item;
-  /** Draws of their own for one part, such as a fault. */
+  /** Separate random numbers for one part, such as a fault. */
   of(part: string): Chance;
 }
 

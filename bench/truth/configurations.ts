@@ -15,7 +15,7 @@ export const configurations = {
 } as const satisfies Record<string, readonly Field[]>;
 export type ConfigurationName = keyof typeof configurations;
 
-/** How often each is drawn. */
+/** How likely each configuration is. */
 export const configurationShares: ReadonlyArray<readonly [share: number, name: ConfigurationName]> = [
   [0.2, 'total'],
   [0.1, 'total + power'],

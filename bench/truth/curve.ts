@@ -5,7 +5,7 @@ export interface Curve {
   startMs: UtcMs;
   endMs: UtcMs;
   powerW(atMs: UtcMs): number;
-  /** Everything counted between two instants, exactly as the lines say. */
+  /** The exact energy between two instants: the area below the lines. */
   energyWh(fromMs: UtcMs, toMs: UtcMs): number;
 }
 
@@ -13,12 +13,13 @@ export interface Curve {
 export const CURVE_STEP_MS = MINUTE_MS;
 
 /**
- * @param powerAt W; asked once for each point. Before the first and after the last point the curve is cut off
+ * @param powerAt W; called once for each point. The curve has nothing before its first point and after its
+ *   last one
  */
 export function createCurve(startMs: UtcMs, endMs: UtcMs, powerAt: (ms: UtcMs) => number): Curve {
   const points = Math.ceil((endMs - startMs) / CURVE_STEP_MS) + 1;
   const watts = new Float64Array(points);
-  /** Up to each point, in W times ms. */
+  /** The energy up to each point, in W times ms. */
   const counted = new Float64Array(points);
   for (let index = 0; index < points; index++) {
     watts[index] = powerAt(startMs + index * CURVE_STEP_MS);

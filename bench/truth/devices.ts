@@ -9,7 +9,7 @@ export type DeviceKind = (typeof deviceKinds)[number];
 /** A device that makes or takes energy. */
 export interface Device {
   kind: DeviceKind;
-  /** What stands on its plate. It never gives or takes more. */
+  /** The nominal power (W). The device never gives or takes more. */
   installedW: number;
   /** Its true power at an instant (W), 0 or more. */
   powerAt: (ms: UtcMs) => number;
@@ -30,13 +30,13 @@ export function createDevice(kind: DeviceKind, place: Place, chance: Chance): De
 }
 
 const RADIANS = Math.PI / 180;
-/** Below this the sun is too low for an inverter to stay awake (sine of its height). */
+/** The sine of the sun's height below which an inverter sleeps. */
 const AWAKE_SINE = 0.03;
 
 /** The sine of the sun's height, with the usual approximation of the declination. */
 function sunSine({ latitudeDegrees, longitudeDegrees }: Place, ms: UtcMs): number {
   const yearMs = 365.2425 * DAY_MS;
-  // The longest day in the north is the 172nd.
+  // The longest day of the northern year is day 172.
   const declination = 23.44 * RADIANS * Math.cos((2 * Math.PI * (ms - 172 * DAY_MS)) / yearMs);
   const hourAngle = 2 * Math.PI * (solarHour({ longitudeDegrees }, ms) / 24 - 0.5);
   const latitude = latitudeDegrees * RADIANS;
@@ -46,7 +46,7 @@ function sunSine({ latitudeDegrees, longitudeDegrees }: Place, ms: UtcMs): numbe
   );
 }
 
-/** The day that the sun makes there: days since 1970, and the hour of it. */
+/** The solar day of a place: days since 1970, and the hour of the day. */
 function solarDay({ longitudeDegrees }: Pick<Place, 'longitudeDegrees'>, ms: UtcMs): number {
   return Math.floor((ms + (longitudeDegrees / 15) * HOUR_MS) / DAY_MS);
 }
@@ -55,7 +55,7 @@ function solarHour({ longitudeDegrees }: Pick<Place, 'longitudeDegrees'>, ms: Ut
   return ((((ms + (longitudeDegrees / 15) * HOUR_MS) % DAY_MS) + DAY_MS) % DAY_MS) / HOUR_MS;
 }
 
-/** Panels from a balcony to a field: clouds that pass, and days that stay dark. */
+/** Panels, from a few on a balcony to a solar park. Clouds pass, and some days are dark. */
 function solar(place: Place, chance: Chance) {
   const installedW = chance.weighted('size', [
     [0.1, chance.magnitude('balcony', 300, 800)],
@@ -95,7 +95,7 @@ function house(place: Place, chance: Chance) {
   };
 }
 
-/** A car that charges on some evenings, now and then over midnight. */
+/** A car that charges on some evenings, and sometimes over midnight. */
 function charger(place: Place, chance: Chance) {
   const installedW = chance.pick('size', [3_700, 11_000, 11_000, 22_000]);
   return {
@@ -122,7 +122,7 @@ function constant(_place: Place, chance: Chance) {
   };
 }
 
-/** A wind turbine: at night as in the day, and at times not at all. */
+/** A wind turbine. It runs at night as in the day, and sometimes not at all. */
 function wind(_place: Place, chance: Chance) {
   const installedW = chance.magnitude('size', 5_000, 1_000_000);
   return {
@@ -137,7 +137,7 @@ function wind(_place: Place, chance: Chance) {
   };
 }
 
-/** Machines that run by day, less at night and at the end of the week. */
+/** Machines that run by day, and less at night and at weekends. */
 function factory(place: Place, chance: Chance) {
   const installedW = chance.magnitude('size', 30_000, 1_000_000);
   return {

@@ -6,7 +6,7 @@ import type { Field } from './configurations.ts';
 import type { Plan } from './plan.ts';
 import type { Sample } from './samples.ts';
 
-/** A stretch of time: from its first instant up to, not including, its end. */
+/** A range of time. Its end is not included. */
 export interface Span {
   fromMs: UtcMs;
   toMs: UtcMs;
@@ -20,32 +20,32 @@ export interface DraftSample extends Sample {
   /** The time that it is stamped with. */
   stampMs: UtcMs;
   arrivesMs: UtcMs;
-  /** What is sent, in the units of the streams. Empty until the values are written. */
+  /** The values that are sent, in the units of the streams. Empty until they are written. */
   data: Record<string, FieldValue>;
 }
 
-/** A recording in the making. Faults change it and note what can be known all the same. */
+/** A recording that is being made. Faults change it, and note what can still be known. */
 export interface Draft {
   plan: Plan;
   samples: DraftSample[];
   streams: EnergyStreamInput[];
   /** When a register started again from zero. */
   resetsMs: Record<'total' | 'daily', UtcMs[]>;
-  /** Values of a field that do not tell the truth. A register may tell it again afterwards. */
+  /** Times in which the values of a field are wrong. A register can be right again afterwards. */
   hidden: Array<Span & { field: Field }>;
   /** Energy that a register never counted. */
   uncounted: Array<Span & { field: Field }>;
   /**
-   * Times in which nobody can know the energy: the true one is from so many times to so many times what the
-   * curve says.
+   * Times in which nobody can know the energy, with the least and the greatest possible energy as multiples
+   * of the energy of the curve.
    */
   ambiguous: Array<Span & { low: number; high: number }>;
   /**
-   * Times in which the readings look right though they are not, and no other field tells: nobody can say
-   * doubt.
+   * Times in which the readings are wrong but look right, and no other field shows it. So no flag of doubt
+   * can be expected.
    */
   unseen: Span[];
-  /** What was done, for people. */
+  /** What was changed, in words for people. */
   happened: Array<Span & { fault: string }>;
 }
 
@@ -70,7 +70,7 @@ export function registersOf({ plan: { fields } }: Draft): Array<'total' | 'daily
   return (['total', 'daily'] as const).filter((field) => fields.includes(field));
 }
 
-/** One or both of the registers: in many devices they show one counter, in others each has its own fault. */
+/** One or both of the registers. In many devices both show one counter. In others each has its own faults. */
 export function someRegisters(draft: Draft, chance: Chance): Array<'total' | 'daily'> {
   const registers = registersOf(draft);
   return registers.length < 2 || chance.isTrue('both registers', 0.5)
@@ -79,7 +79,8 @@ export function someRegisters(draft: Draft, chance: Chance): Array<'total' | 'da
 }
 
 /**
- * A day that has two days before and after it, and energy: what goes wrong on a day without any harms nobody.
+ * A day with energy that has two days before it and two after it. A fault on a day without energy would
+ * change nothing.
  */
 export function innerDay({ plan: { curve, days } }: Draft, chance: Chance): number {
   const energies = days.map(({ startMs, endMs }) => curve.energyWh(startMs, endMs));
@@ -91,7 +92,7 @@ export function innerDay({ plan: { curve, days } }: Draft, chance: Chance): numb
   );
 }
 
-/** A stretch of an inner day in which the device has power: one of those that hold the most energy. */
+/** A time of an inner day in which the device has power. It is one of the times with the most energy. */
 export function activeSpan(draft: Draft, chance: Chance, hours: number): Span {
   const { curve, days } = draft.plan;
   const { startMs } = days[innerDay(draft, chance)]!;
@@ -110,8 +111,8 @@ export function activeSpan(draft: Draft, chance: Chance, hours: number): Span {
 }
 
 /**
- * The night that ends on each local day but the first: from the last power to the first, else from 22:00 to
- * 05:00.
+ * The night before each local day except the first. It is the time from the last power to the first one, or
+ * from 22:00 to 05:00.
  */
 export function nightsOf({ plan: { curve, days, device } }: Draft): Span[] {
   return days.slice(1).map(({ startMs }) => {
@@ -123,7 +124,7 @@ export function nightsOf({ plan: { curve, days, device } }: Draft): Span[] {
   });
 }
 
-/** The mean of what a day has. */
+/** The mean energy of a day. */
 export function dailyWhOf({ plan: { curve, days } }: Draft): number {
   return curve.energyWh(days[0]!.startMs, days.at(-1)!.endMs) / days.length;
 }

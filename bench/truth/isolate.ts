@@ -1,10 +1,10 @@
-/** What came of one item: the result of the work, or what it threw. */
+/** The outcome of one item: the result of the work, or the error that it threw. */
 export type Isolated<Result> = { kind: 'done'; result: Result } | { kind: 'thrown'; error: unknown };
 
 /**
- * Does work on many items at once. Where that throws, each half is tried by itself, until the items that
- * throw are alone: the others have their results.
- * @param work gives a result for each item, in their order
+ * Does work on many items at once. If the work throws, it is tried with each half alone, until only single
+ * items throw. All other items have their results.
+ * @param work returns a result for each item, in their order
  */
 export async function isolate<Item, Result>(
   items: readonly Item[],

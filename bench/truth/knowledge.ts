@@ -4,32 +4,33 @@ import { type Draft, type DraftSample, type Span, within } from './draft.ts';
 import { stepWhOf } from './plan.ts';
 import { intervalOf } from './samples.ts';
 
-/** What is true of a local day, and how well the readings tell it. */
+/** The truth about a local day, and how well the readings show it. */
 export interface TrueDay extends DayBounds {
   /**
-   * The true energy (Wh) lies between these. They differ on the first and the last day, where an answer may
-   * count the time with readings or all of the day, and where two devices send as one.
+   * The true energy (Wh) lies between these. They differ on the first and the last day, because an answer may
+   * count the time with readings or the whole day. They also differ if two devices send as one.
    */
   lowWh: number;
   highWh: number;
   /**
-   * How far off (Wh) an answer without any mistake may be: the steps of the register, the time between
-   * samples.
+   * The largest difference (Wh) of an answer without any mistake. It follows from the steps of the register
+   * and from the time between samples.
    */
   allowanceWh: number;
-  /** Whether some field tells the day all the same, within what counts as near. */
+  /** True if some field still shows the energy of the day, so that a near answer is possible. */
   isKnowable: boolean;
-  /** Whether the readings show that something is wrong where the day cannot be known. */
+  /** For a day that cannot be known: true if the readings show that something is wrong. */
   isSeen: boolean;
 }
 
-/** What an answer may be off by (Wh) and count as exact, and as near. */
+/** The largest differences (Wh) with which an answer counts as exact, and as near. */
 export const exactWh = (truthWh: number): number => Math.max(50, 0.01 * truthWh);
 export const nearWh = (truthWh: number): number => Math.max(200, 0.05 * truthWh);
 
 /**
  * The local days of a recording, with the truth.
- * @param clean the same recording without its faults: what its samples alone leave open is not a fault
+ * @param clean the same recording without its faults. It shows what cannot be known from its samples, which
+ *   is not a fault
  */
 export function trueDays(draft: Draft, clean: Draft): TrueDay[] {
   const { curve, days, fields } = draft.plan;
@@ -40,7 +41,7 @@ export function trueDays(draft: Draft, clean: Draft): TrueDay[] {
     withFaults: witnessOf(draft, field),
     without: witnessOf(clean, field),
   }));
-  // Nothing is asked of days before the first reading and after the last one.
+  // Days before the first reading and after the last one are not judged.
   const recorded = days.filter(({ startMs, endMs }) => endMs > first && startMs < last);
   return recorded.map((day): TrueDay => {
     const wholeWh = curve.energyWh(day.startMs, day.endMs);
@@ -64,8 +65,8 @@ export function trueDays(draft: Draft, clean: Draft): TrueDay[] {
 }
 
 /**
- * A lifetime register comes first and is believed; of the other fields the best one counts. A register shows
- * whole steps.
+ * If there is a lifetime register, it decides, because it is the first method. Otherwise the best field
+ * decides. A register shows whole steps.
  */
 function allowanceOf({ plan }: Draft, known: ReadonlyArray<{ field: Field; errorWh: number }>): number {
   const first = known[0];
@@ -90,15 +91,15 @@ function outside(valueWh: number, lowWh: number, highWh: number): number {
 }
 
 /**
- * What a field alone tells of a day (Wh), if every wrong value of it is left out and everything else is done
- * right.
+ * The energy of a day (Wh) that a field shows alone, if all its wrong values are left out and no mistake is
+ * made.
  */
 function witnessOf(draft: Draft, field: Field): (day: DayBounds) => number {
   const hidden = draft.hidden.filter((span) => span.field === field);
   const samples = draft.samples
     .filter(({ atMs }) => !hidden.some((span) => within(span, atMs)))
     .sort((one, other) => one.atMs - other.atMs)
-    // A reading that comes again says nothing new.
+    // A repeated reading shows nothing new.
     .filter(({ atMs }, index, sorted) => atMs !== sorted[index - 1]?.atMs);
   return field === 'total' || field === 'daily'
     ? registerWitness(draft, field, samples)
@@ -106,8 +107,8 @@ function witnessOf(draft: Draft, field: Field): (day: DayBounds) => number {
 }
 
 /**
- * Straight lines between good readings; what is counted after the last one before a reset is lost, and so is
- * what was never counted.
+ * Straight lines between good readings. Energy between the last reading before a reset and the reset is lost.
+ * Energy that was never counted is lost too.
  */
 function registerWitness(draft: Draft, field: 'total' | 'daily', samples: readonly DraftSample[]) {
   const { curve } = draft.plan;
@@ -115,7 +116,7 @@ function registerWitness(draft: Draft, field: 'total' | 'daily', samples: readon
   const lost: Span[] = draft.uncounted.filter((span) => span.field === field);
   const resets = draft.resetsMs[field].toSorted((one, other) => one - other);
   for (const [index, toMs] of resets.entries()) {
-    // At the reset itself it shows zero already.
+    // At the time of the reset the register already shows zero.
     const fromMs = times[countTo(times, toMs - 1) - 1];
     if (fromMs !== undefined) lost.push({ fromMs: Math.max(fromMs, resets[index - 1] ?? fromMs), toMs });
   }
@@ -138,7 +139,7 @@ function registerWitness(draft: Draft, field: 'total' | 'daily', samples: readon
   };
 }
 
-/** Straight lines between good samples that are near each other, or each average over its own step. */
+/** Straight lines between good samples that are close together. An average covers its own step. */
 function powerWitness({ plan }: Draft, field: 'power' | 'energy', samples: readonly DraftSample[]) {
   const { curve, everyMs, sampling } = plan;
   const pieces =

@@ -7,7 +7,10 @@ export interface Place {
   longitudeDegrees: number;
 }
 
-/** Two of the zones are half an hour off, one lies south of the equator, three change their clocks. */
+/**
+ * Two of the zones have an offset that ends in half an hour, one is south of the equator, and three change
+ * their clocks.
+ */
 export const places: readonly Place[] = [
   { timezone: 'Europe/Berlin', latitudeDegrees: 52.5, longitudeDegrees: 13.4 },
   { timezone: 'America/New_York', latitudeDegrees: 40.7, longitudeDegrees: -74 },
@@ -16,8 +19,5 @@ export const places: readonly Place[] = [
   { timezone: 'Etc/UTC', latitudeDegrees: 51.5, longitudeDegrees: 0 },
 ];
 
-/**
- * The first days of the stretches that recordings lie in. Spring and autumn hold the days on which clocks
- * change.
- */
+/** The first days of the seasons of recordings. Spring and autumn have the days on which clocks change. */
 export const seasons: readonly LocalDate[] = ['2025-01-07', '2025-03-19', '2025-06-11', '2025-10-18'];

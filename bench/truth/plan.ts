@@ -23,7 +23,7 @@ export interface Display {
 /** When a daily register starts again from zero. */
 export type DailyReset = 'midnight' | 'wake_up' | 'noon' | 'utc_midnight';
 
-/** What a recording has to be so that a fault can happen in it. What is left out is drawn as usual. */
+/** The properties that a recording needs for a fault. All other properties are random. */
 export interface Wants {
   deviceKinds?: readonly DeviceKind[];
   everyMs?: readonly number[];
@@ -39,14 +39,14 @@ export interface Wants {
 }
 
 /**
- * How far the stamps are from a regular grid: not at all, by a second or two, by a share of the step, or each
- * step takes a little longer.
+ * How the times of readings differ from a regular grid: not at all, by a second or two, by a share of the
+ * step, or because each step is a little longer.
  */
 export type Jitter = 'none' | 'seconds' | 'share' | 'slow';
-/** When the first reading is taken: at the first midnight, at any hour, at noon, or while the sun rises. */
+/** The time of the first reading: the first midnight, any hour, noon, or sunrise. */
 export type Begin = 'midnight' | 'any' | 'noon' | 'dawn';
 
-/** What a recording is before anything goes wrong. */
+/** The properties of a recording before its faults. */
 export interface Plan {
   chance: Chance;
   place: Place;
@@ -87,7 +87,7 @@ export function stepWhOf({ unit, decimals }: Display): number {
   return (unit === 'kWh' ? 1_000 : 1) / 10 ** decimals;
 }
 
-/** Beyond the last midnight, for values that are averages of the time after them. */
+/** The curve ends after the last midnight, because some values are averages of the time after them. */
 const MARGIN_MS = 2 * HOUR_MS;
 
 /** Where and in which season a recording lies. */
@@ -102,7 +102,7 @@ export function groupOf(seed: number, number: number, wants: Wants): string {
   return `${place.timezone} ${season}`;
 }
 
-/** Draws the recording of that number. It depends on the seed and the number alone. */
+/** Plans the recording with this number. The plan depends only on the seed and the number. */
 export function planRecording(
   seed: number,
   number: number,
@@ -123,8 +123,8 @@ export function planRecording(
     configurationShares.filter(([, name]) => fits(configurations[name])),
   );
   const isAverage = chance.isTrue('average', 0.4);
-  // A register that steps by an eighth of a day or more tells no day.
-  // The same is true of a load profile whose steps are more than a tenth of what an interval can have.
+  // A register whose step is an eighth of the energy of a day or more does not show the energy of a day. The
+  // same holds for a load profile whose step is more than a tenth of the largest energy of an interval.
   const mostWh = configuration === 'interval' ? (device.installedW * everyMs) / HOUR_MS / 10 : dailyWh / 8;
   const readable = displays.filter((display) => stepWhOf(display) <= mostWh);
   const display = (label: string) =>

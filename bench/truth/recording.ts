@@ -10,19 +10,19 @@ import { type TrueDay, trueDays } from './knowledge.ts';
 import { type Display, groupOf, type Plan, planRecording, stepWhOf } from './plan.ts';
 import { cleanSamples, dailyResets } from './samples.ts';
 
-/** What one device has sent, and what is true of it. */
+/** The readings that one device has sent, and the truth about them. */
 export interface Recording {
   number: number;
   /** The number and what goes wrong: `17-night-drift`. */
   id: string;
-  /** Names of what goes wrong: none, one or two. */
+  /** Names of the faults: none, one or two. */
   faults: string[];
   configuration: string;
   device: string;
   table: string;
   plan: Plan;
   streams: EnergyStreamInput[];
-  /** In the order in which they come. */
+  /** In the order of their arrival. */
   readings: Reading[];
   days: TrueDay[];
   happened: Draft['happened'];
@@ -40,7 +40,7 @@ const SECOND_OF = 6;
 
 /**
  * @param number from 0 on; the same seed and number give the same recording, however many others there are
- * @param chosen what goes wrong in it
+ * @param chosen the faults of the recording
  */
 export function createRecording(
   seed: number,
@@ -108,14 +108,14 @@ function createDraft(plan: Plan, table: string): Draft {
   };
 }
 
-/** Kinds of faults take their turns, so that each has as many recordings as the others. */
+/** Kinds of faults take turns, so that all have the same number of recordings. */
 export function faultsOf(seed: number, number: number): Fault[] {
   const place = number % 9;
   if (place < CLEAN_OF_NINE) return [];
   const turn = Math.floor(number / 9) * (9 - CLEAN_OF_NINE) + place - CLEAN_OF_NINE;
   const first = faultTurns[turn % faultTurns.length]!;
   if (hash(seed, number, 1) % SECOND_OF !== 0) return [first];
-  // The first one may have planned the recording; the second one has to take it as it is.
+  // The first fault can decide the plan of the recording. The second one must fit this plan.
   const others = faults.filter(
     (fault) => fault !== first && !fault.wants && !fault.onlyFirst && haveConfiguration([first, fault]),
   );
@@ -127,8 +127,8 @@ function haveConfiguration(chosen: readonly Fault[]): boolean {
 }
 
 /**
- * What is sent of a sample: the fields of the configuration, in their units, with the digits that the device
- * shows.
+ * The values of a sample that are sent: the fields of the configuration, in their units, with the digits that
+ * the device shows.
  */
 function writeValues(plan: Plan, sample: DraftSample): Record<string, FieldValue> {
   const written: Record<Field, () => number> = {

@@ -10,7 +10,7 @@ import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { messagesToColumns } from '../../test/support/messages-to-columns.ts';
 import type { Reading, Recording } from './recording.ts';
 
-/** What the roll-up says of a day. */
+/** The result of the roll-up for a day. */
 export interface Answer {
   energyWh: number;
   method: string;
@@ -19,8 +19,8 @@ export interface Answer {
 
 export interface RollUpOptions {
   /**
-   * Rolls up after each day, with the clock of that day, as a service would. Otherwise once, when everything
-   * has come.
+   * True: rolls up after each day, with the clock of that day, like a service. False: rolls up once, after
+   * all readings.
    */
   byDay: boolean;
 }
@@ -65,7 +65,7 @@ export async function rollUpTogether(
   }
 }
 
-/** The one place that knows how the roll-up is called. */
+/** The only place that calls the roll-up. */
 async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig, clock: { now(): UtcMs }): Promise<void> {
   for (let more = true; more; )
     ({ more } = await rollUp(shard, {
@@ -86,9 +86,7 @@ function workgroupOf(recordings: readonly Recording[]): WorkgroupConfig {
 
 type Message = ReturnType<typeof messageOf>;
 
-/**
- * Readings of all recordings in the order in which they come, at the places in the log that this gives them.
- */
+/** The readings of all recordings in the order of their arrival, with offsets in this order. */
 function messagesOf(recordings: readonly Recording[]): Message[] {
   const messages = recordings.flatMap((recording) =>
     recording.readings.map((reading) => messageOf(recording, reading)),

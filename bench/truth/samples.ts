@@ -1,21 +1,18 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../../src/lib/time.ts';
 import { beginMsOf, type DailyReset, type Plan, stepWhOf } from './plan.ts';
 
-/**
- * What a device measures at one time, before it is written down. Only the fields of the configuration are
- * sent.
- */
+/** The values that a device measures at one time. Only the fields of the configuration are sent. */
 export interface Sample {
   /** When it was measured. */
   atMs: UtcMs;
   totalWh: number;
   dailyWh: number;
   powerW: number;
-  /** Of the interval that the label names. */
+  /** The energy of the interval that the label names. */
   energyWh: number;
 }
 
-/** What a device without any fault measures, in the order of time. */
+/** The samples of a device without faults, in the order of time. */
 export function cleanSamples(plan: Plan, dailyResetsMs: readonly UtcMs[]): Sample[] {
   const { curve, everyMs, sleeps } = plan;
   const sinceMs = curve.startMs;
@@ -36,7 +33,7 @@ export function cleanSamples(plan: Plan, dailyResetsMs: readonly UtcMs[]): Sampl
           plan.sampling === 'instantaneous'
             ? curve.powerW(atMs)
             : (curve.energyWh(fromMs, toMs) * HOUR_MS) / everyMs,
-        // What is too little to be shown is shown with the next interval.
+        // Energy that is less than one step is added to the next interval.
         energyWh: displayedWh(toMs) - displayedWh(fromMs),
       };
     });
@@ -68,12 +65,12 @@ function sampleTimes(plan: Plan): UtcMs[] {
   return times;
 }
 
-/** The time that a value is the mean or the energy of, by its label. */
+/** The time that a mean or an energy covers, by its label. */
 export function intervalOf({ label, everyMs }: Pick<Plan, 'label' | 'everyMs'>, atMs: UtcMs) {
   return label === 'end' ? { fromMs: atMs - everyMs, toMs: atMs } : { fromMs: atMs, toMs: atMs + everyMs };
 }
 
-/** When a daily register starts again from zero, from before the first day on. */
+/** The times at which a daily register starts again from zero. The first one is before the first day. */
 export function dailyResets({ curve, days }: Plan, when: DailyReset): UtcMs[] {
   const bounds = days.map(({ startMs }) => startMs);
   const before = bounds[0]! - DAY_MS;

@@ -6,7 +6,7 @@ import type { TrueDay } from './knowledge.ts';
 import type { Recording } from './recording.ts';
 import type { Answer } from './roll-up.ts';
 
-/** A day of a recording with what the roll-up says of it. */
+/** A day of a recording with the result of the roll-up. */
 export interface ScoredDay {
   truth: TrueDay;
   answer: Answer | undefined;
@@ -20,7 +20,7 @@ export interface ScoredRecording {
   faults: string[];
   configuration: string;
   timezone: string;
-  /** Why the roll-up threw; undefined where it did not. */
+  /** The error of the roll-up; undefined if it succeeded. */
   thrown: string | undefined;
   days: ScoredDay[];
 }
@@ -52,7 +52,7 @@ export function scoreRecording(
   };
 }
 
-/** How far an answer is from the truth (Wh); all of the truth where there is no answer. */
+/** The difference between an answer and the truth (Wh). Without an answer it is the whole truth. */
 export function offWhOf({ truth: { lowWh, highWh }, answer }: ScoredDay): number {
   const energyWh = answer?.energyWh ?? 0;
   return Math.max(0, lowWh - energyWh, energyWh - highWh);

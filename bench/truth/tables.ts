@@ -85,7 +85,10 @@ export function goodShare(recordings: readonly ScoredRecording[]): number {
   return days.filter((day) => day.isAcceptable).length / Math.max(1, days.length);
 }
 
-/** The share of days that nobody would be misled by: neither silently wrong, absurd, missing nor thrown. */
+/**
+ * The share of days that mislead nobody. They are not silently wrong, absurd or missing, and their roll-up
+ * has not failed.
+ */
 export function honestShare(recordings: readonly ScoredRecording[]): number {
   const days = daysOf({ recordings: [...recordings] });
   const honest = days.filter((day) => day.isAcceptable || day.category === 'flagged');
@@ -134,7 +137,7 @@ const worstColumns: Array<Column<Worst>> = [
   },
 ];
 
-/** One number, or two where the truth lies between them. */
+/** One number, or two numbers if the truth lies between them. */
 function truthText({ truth: { lowWh, highWh } }: ScoredDay): string {
   return highWh - lowWh <= 1 ? wh(highWh) : `${wh(lowWh)} to ${wh(highWh)}`;
 }

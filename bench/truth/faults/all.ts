@@ -26,7 +26,7 @@ export const faults: readonly Fault[] = [
   ...deliveryFaults,
 ];
 
-/** The order in which recordings take them. */
+/** The order in which recordings get the faults. */
 export const faultTurns: readonly Fault[] = [
   ...faults,
   ...faults.filter(({ takesManyForms }) => takesManyForms),

@@ -42,7 +42,7 @@ function averagedTotal(draft: Draft): Span[] {
   });
 }
 
-/** The same of the daily register. */
+/** The same for the daily register. */
 function averagedDaily(draft: Draft): Span[] {
   const { curve } = draft.plan;
   return average(draft, 'daily', (atMs) => {
@@ -52,8 +52,8 @@ function averagedDaily(draft: Draft): Span[] {
 }
 
 /**
- * Each value becomes the mean of the step that ends with it, minute by minute, with zero for each minute
- * without power.
+ * Each value becomes the mean of the minutes of its step. A minute without power counts as zero. The step
+ * ends at the time of the value.
  */
 function average(draft: Draft, field: 'total' | 'daily', shownWh: (atMs: number) => number): Span[] {
   const { curve, everyMs } = draft.plan;

@@ -61,15 +61,15 @@ export const dailyFaults: readonly Fault[] = [
 ];
 
 /**
- * The daily register starts again some time after midnight, on every day or on some: until then it goes on
- * counting.
+ * The daily register starts again some time after midnight, on every day or on some days. Until then it
+ * continues to count.
  */
 function resetsLate(draft: Draft, chance: Chance): Span[] {
   const delayMs = chance.whole('minutes', 10, 180) * MINUTE_MS;
   return moveResets(draft, chance, delayMs);
 }
 
-/** The daily register starts again some time before midnight, on every day or on some. */
+/** The daily register starts again some time before midnight, on every day or on some days. */
 function resetsEarly(draft: Draft, chance: Chance): Span[] {
   return moveResets(draft, chance, -chance.whole('minutes', 5, 90) * MINUTE_MS);
 }
@@ -89,8 +89,8 @@ function moveResets(draft: Draft, chance: Chance, byMs: number): Span[] {
 }
 
 /**
- * In the morning the daily register still shows the day before, until an hour or two after waking up; then it
- * shows today.
+ * In the morning the daily register still shows the value of the day before. One or two hours after the
+ * device wakes up, it shows the value of today.
  */
 function carriesOver(draft: Draft, chance: Chance): Span[] {
   const { curve, days } = draft.plan;
@@ -106,7 +106,7 @@ function carriesOver(draft: Draft, chance: Chance): Span[] {
   });
 }
 
-/** On one day the daily register does not start again: it shows two days. */
+/** On one day the daily register does not start again, so it counts two days together. */
 function missesReset(draft: Draft, chance: Chance): Span[] {
   const { days } = draft.plan;
   const day = innerDay(draft, chance);
@@ -127,12 +127,17 @@ function recount(draft: Draft, resetsMs: number[]): void {
   draft.resetsMs.daily = resetsMs;
 }
 
-/** The daily register starts again at noon or at midnight of UTC; the recording is planned so. */
+/**
+ * The daily register starts again at noon or at midnight of UTC. This is a part of the plan of the recording.
+ */
 function resetsElsewhere({ resetsMs }: Draft): Span[] {
   return resetsMs.daily.map((fromMs) => ({ fromMs, toMs: fromMs + HOUR_MS }));
 }
 
-/** Hourly readings miss the end of each day of the daily register; the recording is planned so. */
+/**
+ * Hourly readings miss the end of each day of the daily register. This is a part of the plan of the
+ * recording.
+ */
 function endOfDayLost({ resetsMs }: Draft): Span[] {
   return resetsMs.daily.map((toMs) => ({ fromMs: toMs - HOUR_MS, toMs }));
 }

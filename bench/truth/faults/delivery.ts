@@ -4,8 +4,8 @@ import { activeSpan, type Draft, type DraftSample, hide, type Span, samplesIn, w
 import { always, type Fault } from './fault.ts';
 
 /**
- * What happens to readings on the way: they come again, late, or in another order; or they are stamped by a
- * wrong clock.
+ * Faults between the device and the stream: readings arrive twice, late or in another order, or have the time
+ * of a wrong clock.
  */
 export const deliveryFaults: readonly Fault[] = [
   { name: 'duplicates', on: 'delivery', fits: always, apply: duplicates },
@@ -14,7 +14,7 @@ export const deliveryFaults: readonly Fault[] = [
   { name: 'clock off by an hour', on: 'delivery', fits: always, apply: clockOffByHour },
 ];
 
-/** Some readings come twice or three times, at once or days later. */
+/** Some readings arrive twice or three times, at once or days later. */
 function duplicates(draft: Draft, chance: Chance): Span[] {
   const share = chance.between('share', 0.02, 0.4);
   const laterMs = chance.pick('later', [0, 10 * MINUTE_MS, 3 * DAY_MS]);
@@ -31,7 +31,7 @@ function duplicates(draft: Draft, chance: Chance): Span[] {
   return [wholeSpan(draft)];
 }
 
-/** The readings of some hours or days come all at once, hours or days later. */
+/** All readings of some hours or days arrive together, hours or days later. */
 function lateDelivery(draft: Draft, chance: Chance): Span[] {
   const { fromMs } = activeSpan(draft, chance, 1);
   const span = { fromMs, toMs: fromMs + chance.whole('hours', 3, 50) * HOUR_MS };
@@ -41,7 +41,7 @@ function lateDelivery(draft: Draft, chance: Chance): Span[] {
   return [span];
 }
 
-/** Readings overtake each other by up to an hour or two. */
+/** Readings arrive in another order: some come up to an hour or two late. */
 function outOfOrder(draft: Draft, chance: Chance): Span[] {
   const mostMs = chance.pick('most', [10 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS]);
   for (const [index, sample] of draft.samples.entries())
@@ -50,9 +50,7 @@ function outOfOrder(draft: Draft, chance: Chance): Span[] {
   return [wholeSpan(draft)];
 }
 
-/**
- * The clock of the device is an hour wrong for hours or days. Stamps of the future are refused by the stream.
- */
+/** The clock of the device is wrong by an hour, for hours or days. Readings of the future are rejected. */
 function clockOffByHour(draft: Draft, chance: Chance): Span[] {
   const { fields, days } = draft.plan;
   const { fromMs } = activeSpan(draft, chance, 1);
@@ -67,7 +65,8 @@ function clockOffByHour(draft: Draft, chance: Chance): Span[] {
   for (const field of fields) {
     const isRegister = field === 'total' || field === 'daily';
     if (isRegister) hide(draft, [field], { fromMs: span.fromMs - HOUR_MS, toMs: span.toMs });
-    // An hour is shown twice at the start, none at the end; what belongs to a day is an hour off.
+    // One hour comes twice at the start of the fault, and one is missing at its end, or the reverse. The
+    // bounds of days are wrong by an hour.
     else
       for (const atMs of [span.fromMs, span.toMs, ...days.map(({ startMs }) => startMs + HOUR_MS)])
         if (atMs >= span.fromMs && atMs <= span.toMs) hide(draft, [field], around(atMs));

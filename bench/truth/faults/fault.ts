@@ -10,12 +10,12 @@ import type { Wants } from '../plan.ts';
 export interface Fault {
   name: string;
   on: 'device' | 'values' | 'delivery';
-  /** Whether it can happen where these fields are sent. */
+  /** True if the fault can happen to a device that sends these fields. */
   fits: (fields: readonly Field[]) => boolean;
   wants?: Wants;
-  /** It takes many forms, so it has two turns where others have one. */
+  /** True if the fault has many forms. It then occurs twice as often as the others. */
   takesManyForms?: true;
-  /** It makes the values again, so it would undo a fault before it. */
+  /** True if the fault computes all values again. That would undo an earlier fault. */
   onlyFirst?: true;
   /** Changes the recording, and notes which values are no longer true. @returns when it happened */
   apply: (draft: Draft, chance: Chance) => Span[];
@@ -26,6 +26,6 @@ export const hasDaily = (fields: readonly Field[]) => fields.includes('daily');
 export const hasPower = (fields: readonly Field[]) => fields.includes('power');
 export const hasRegister = (fields: readonly Field[]) => hasTotal(fields) || hasDaily(fields);
 export const always = () => true;
-/** A lifetime register beside it would tell the day. */
+/** A lifetime register of the same device would show the energy of the day. */
 export const hasDailyOnly = (fields: readonly Field[]) => hasDaily(fields) && !hasTotal(fields);
 export const hasPowerOnly = (fields: readonly Field[]) => hasPower(fields) && !hasTotal(fields);

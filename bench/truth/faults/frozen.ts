@@ -16,7 +16,7 @@ export const frozenFaults: readonly Fault[] = [
   { name: 'frozen for good', on: 'device', fits: hasTotal, apply: frozenForGood },
 ];
 
-/** The register stands still for hours, also over midnight, then shows the true value again. */
+/** The register stands still for hours, sometimes over midnight. Then it shows the true value again. */
 function frozenCatchesUp(draft: Draft, chance: Chance): Span[] {
   const span = chance.isTrue('over midnight', 0.4)
     ? overMidnight(draft, chance)
@@ -33,7 +33,7 @@ function overMidnight(draft: Draft, chance: Chance): Span {
   };
 }
 
-/** The register stands still for hours, then goes on from there: what it missed is lost. */
+/** The register stands still for hours. Then it continues from its value, and the energy between is lost. */
 function frozenGoesOn(draft: Draft, chance: Chance): Span[] {
   const span = activeSpan(draft, chance, chance.whole('hours', 2, 8));
   const fields = someRegisters(draft, chance);
@@ -51,7 +51,7 @@ function frozenGoesOn(draft: Draft, chance: Chance): Span[] {
   return [span];
 }
 
-/** The register stands still until the end. */
+/** The register stands still until the end of the recording. */
 function frozenForGood(draft: Draft, chance: Chance): Span[] {
   const { fromMs } = activeSpan(draft, chance, 3);
   const span = { fromMs, toMs: draft.plan.days.at(-1)!.endMs + DAY_MS };
@@ -69,7 +69,8 @@ function freeze(draft: Draft, fields: ReadonlyArray<'total' | 'daily'>, span: Sp
 }
 
 /**
- * A register that stands still is like one of a device that is off, where nothing else tells of the energy.
+ * A register that stands still looks like the register of a device that is off, if no other field shows
+ * energy.
  */
 function noteUnseen(draft: Draft, span: Span): void {
   if (draft.plan.fields.length === 1) draft.unseen.push(span);

@@ -35,7 +35,7 @@ function powerStuck(draft: Draft, chance: Chance): Span[] {
   return [span];
 }
 
-/** Power is a little below zero while there is none. */
+/** Power is a little below zero while the device has no power. */
 function powerNegativeAtNight(draft: Draft, chance: Chance): Span[] {
   const mostW = Math.max(3, draft.plan.device.installedW * 0.002);
   for (const [index, sample] of draft.samples.entries())
@@ -43,7 +43,7 @@ function powerNegativeAtNight(draft: Draft, chance: Chance): Span[] {
   return nightsOf(draft);
 }
 
-/** Single readings of power are far too high, or all bits of a word are set. */
+/** Single readings of power are much too high, or have all bits of a word set. */
 function powerSpikes(draft: Draft, chance: Chance): Span[] {
   const { device, powerUnit } = draft.plan;
   const factor = powerUnit === 'kW' ? 1_000 : 1;
@@ -56,7 +56,7 @@ function powerSpikes(draft: Draft, chance: Chance): Span[] {
   });
 }
 
-/** For hours or days power is written in kW where the stream says W, or the other way round. */
+/** For hours or days power is sent in kW although the stream says W, or in W although it says kW. */
 function powerInOtherUnit(draft: Draft, chance: Chance): Span[] {
   const { fromMs } = activeSpan(draft, chance, 1);
   const span = { fromMs, toMs: fromMs + chance.whole('hours', 3, 72) * HOUR_MS };
@@ -66,7 +66,7 @@ function powerInOtherUnit(draft: Draft, chance: Chance): Span[] {
   return [span];
 }
 
-/** Readings are about an hour apart, and most of them a little more; the recording is planned so. */
+/** Most readings are a little more than an hour apart. This is a part of the plan of the recording. */
 function hourlyWithJitter(draft: Draft): Span[] {
   return [wholeSpan(draft)];
 }

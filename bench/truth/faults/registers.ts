@@ -10,14 +10,14 @@ const fine: readonly Display[] = [
   { unit: 'kWh', decimals: 2 },
 ];
 
-/** What goes wrong in a lifetime register that goes on counting. */
+/** Faults of a lifetime register that continues to count. */
 export const registerFaults: readonly Fault[] = [
   {
     name: 'night drift',
     on: 'device',
     takesManyForms: true,
     fits: hasTotal,
-    // After a night of silence a small value may have been counted again.
+    // After a night of silence, the register can have counted up to a small value again.
     wants: { displays: fine, sleeps: true, isYoung: true },
     apply: nightDrift,
   },
@@ -39,7 +39,7 @@ function nightDrift(draft: Draft, chance: Chance): Span[] {
     const middleMs = (night.fromMs + night.toMs) / 2;
     const place = draft.samples.findIndex(({ atMs }) => atMs >= middleMs);
     if (place < 1 || !chance.isTrue('drifts', 0.6, index)) return [];
-    // What it has counted by the first reading of the morning hides no fall.
+    // The fall is larger than the energy until the first reading of the morning, so it stays visible.
     const grownWh = draft.samples[place]!.totalWh - draft.samples[place - 1]!.totalWh;
     const sunkWh = grownWh + stepWh * chance.whole('steps', 3, Math.max(3, Math.floor(40 / stepWh)), index);
     for (const sample of draft.samples.slice(place)) sample.totalWh = Math.max(0, sample.totalWh - sunkWh);
@@ -55,7 +55,9 @@ function fallingJitter(draft: Draft, chance: Chance): Span[] {
   return [{ fromMs: draft.plan.days[0]!.startMs, toMs: draft.plan.days.at(-1)!.endMs }];
 }
 
-/** After waking up the register first shows what it has counted since, then its lifetime value. */
+/**
+ * After the device wakes up, the register first shows the energy since then, and later its lifetime value.
+ */
 function wakesUpLow(draft: Draft, chance: Chance): Span[] {
   const { curve } = draft.plan;
   return nightsOf(draft).flatMap(({ toMs }, night) => {
@@ -71,7 +73,7 @@ function wakesUpLow(draft: Draft, chance: Chance): Span[] {
   });
 }
 
-/** The register passes its size and goes on from zero. The size is declared. */
+/** The register passes its largest value and continues from zero. The modulus is configured. */
 function rollover(draft: Draft, chance: Chance): Span[] {
   const { plan, samples } = draft;
   const factor = plan.total.unit === 'kWh' ? 1_000 : 1;

@@ -30,7 +30,7 @@ function resetByNight(draft: Draft, chance: Chance): Span[] {
   return restart(draft, Math.round(chance.between('share', fromMs, toMs)), 0);
 }
 
-/** Another meter: it starts at a value of its own, higher or lower, after some time without readings. */
+/** The meter is replaced. After some time without readings, the new one starts at a higher or lower value. */
 function replacedMeter(draft: Draft, chance: Chance): Span[] {
   const { fromMs } = activeSpan(draft, chance, 2);
   const toMs = fromMs + chance.whole('minutes', 10, 120) * MINUTE_MS;
@@ -39,7 +39,7 @@ function replacedMeter(draft: Draft, chance: Chance): Span[] {
   return [{ fromMs, toMs }];
 }
 
-/** The lifetime register counts from zero each morning, from some day on. */
+/** From some day on, the lifetime register counts from zero each morning. */
 function restartsEachMorning(draft: Draft, chance: Chance): Span[] {
   const from = chance.isTrue('from the first day', 0.5) ? 0 : innerDay(draft, chance);
   const mornings = nightsOf(draft)

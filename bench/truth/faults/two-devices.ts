@@ -11,8 +11,8 @@ export const twoDevicesFault: Fault = {
 };
 
 /**
- * Another device of the same kind sends under the same id, each of them in turn: its register shows another
- * level, and its power is a multiple. Nobody can tell which one is meant.
+ * Another device of the same kind sends with the same id, and the two take turns. Its register has another
+ * level, and its power is a multiple. Nobody can know which device is the right one.
  */
 function twoDevices(draft: Draft, chance: Chance): Span[] {
   const { days, fields, everyMs } = draft.plan;

@@ -5,7 +5,7 @@ import { activeSpan, type Draft, hide, innerDay, type Span, samplesIn, someRegis
 import { type Fault, hasRegister } from './fault.ts';
 import { round } from './wrong-values.ts';
 
-/** Registers that are written in another unit than the stream says. */
+/** Registers that are sent in another unit than the stream says. */
 export const unitFaults: readonly Fault[] = [
   {
     name: 'unit changes for good',
@@ -18,7 +18,7 @@ export const unitFaults: readonly Fault[] = [
 ];
 
 /**
- * From some time on the register is written in another unit. Nothing is lost: the factor is a power of ten.
+ * From some time on the register is sent in another unit. The factor is a power of ten, so no energy is lost.
  */
 function unitChangesForGood(draft: Draft, chance: Chance): Span[] {
   const { startMs } = draft.plan.days[innerDay(draft, chance)]!;
@@ -28,7 +28,7 @@ function unitChangesForGood(draft: Draft, chance: Chance): Span[] {
   return [span];
 }
 
-/** For some hours the register is written in another unit. */
+/** For some hours the register is sent in another unit. */
 function unitChangesForHours(draft: Draft, chance: Chance): Span[] {
   const span = activeSpan(draft, chance, chance.whole('hours', 1, 9));
   const fields = someRegisters(draft, chance);

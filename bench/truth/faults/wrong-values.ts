@@ -33,7 +33,10 @@ export const wrongValueFaults: readonly Fault[] = [
   },
 ];
 
-/** Larger than any register: what gateways send where a sensor breaks, and text that is not a number. */
+/**
+ * Values that gateways send if a sensor is broken: numbers larger than any register, and texts that are not a
+ * number.
+ */
 const beyond = [1e19, 3.4028234663852886e38, 5e16, 4e10, 'NaN'] as const;
 
 /** Single readings beyond every range. */
@@ -55,7 +58,7 @@ function beyondRangeHours(draft: Draft, chance: Chance): Span[] {
   return [span];
 }
 
-/** Single readings of a register that are far too high. */
+/** Single readings of a register that are much too high. */
 function spikes(draft: Draft, chance: Chance): Span[] {
   return changeSingles(draft, chance, (value, index) => value * chance.magnitude(`high ${index}`, 1.3, 300));
 }
@@ -100,8 +103,8 @@ function zero(draft: Draft, fields: readonly Field[], span: Span): Span[] {
 }
 
 /**
- * The columns of an export are mixed up for a while: each field shows what belongs to the next one, or two
- * are swapped.
+ * For a while the columns of an export are in the wrong order: each field has the value of the next one, or
+ * two fields are swapped.
  */
 function columnsSwapped(draft: Draft, chance: Chance): Span[] {
   const { fields } = draft.plan;
@@ -131,7 +134,7 @@ export function hideSample(draft: Draft, fields: readonly Field[], { atMs }: Dra
   return span;
 }
 
-/** No more digits than a gateway writes. */
+/** Rounds to the digits that a gateway sends. */
 export function round(value: number): number {
   return Number(value.toPrecision(12));
 }
