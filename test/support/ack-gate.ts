@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a broker on which acknowledgements of messages can be looked at and lost. */
+/** A proxy in front of a broker. A test can see and drop the acknowledgements of messages. */
 export interface AckGate {
   readonly port: number;
-  /** What happens with each acknowledgement. It is held until the answer is there. */
+  /** Decides what happens with each acknowledgement. The acknowledgement waits for this answer. */
   onAck: () => 'pass' | 'lose' | Promise<'pass' | 'lose'>;
   /** Ends the connections that are open. */
   cut(): void;

@@ -6,7 +6,7 @@ export interface Part {
   name: string;
   paths: readonly string[];
   mayUse: readonly string[];
-  /** It runs in a browser, so it may use only types of the others. */
+  /** The web page runs in a browser, so it may use only types of the other parts. */
   typesOnly?: true;
 }
 
@@ -245,8 +245,8 @@ export const readsConfig = [
 export const entryPoints = ['src/cli.ts', 'src/cli/'];
 
 /**
- * Where each library may be used, in addition to the entry points; `types` where only its types may be. A
- * library that is not here has no home yet.
+ * The parts that may use each library, in addition to the entry points. `types`: the parts that may use only
+ * its types. A library that is not listed may not be used.
  */
 export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; types?: readonly string[] }>> =
   {
@@ -302,6 +302,6 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@modelcontextprotocol/server': { homes: ['src/mcp/'] },
     preact: { homes: ['src/web/'] },
     vite: { homes: ['src/web/vite.config.ts'] },
-    // The one language in which every border is described.
+    // The only library for schemas of data from outside.
     zod: { homes: ['src/', 'jobs/'] },
   };

@@ -119,12 +119,12 @@ export function readings(first: number, end: number): Reading[] {
 }
 
 /**
- * The energy of each day of the readings: what the register grows from one midnight to the next, and to the
- * last reading.
+ * The energy of each day of the readings: the growth of the register from one midnight to the next one, or to
+ * the last reading.
  */
 export const KNOWN_WH: readonly number[] = [965, 958, 947];
 
-/** The energy of each day of the readings, as a report tells it. */
+/** The energy of each day of the readings, from a report. */
 export async function reportedWh(service: Pick<ServiceProcess, 'url' | 'token'>): Promise<number[]> {
   const report = JSON.stringify(await dailyEnergy(service));
   return [...report.matchAll(/"energyWh":(\d+)/g)].map(([, energy]) => Number(energy));
@@ -153,7 +153,7 @@ export async function sendReadings(
   expect(answer.status, answer.ok ? '' : await answer.text()).toBe(200);
 }
 
-/** What a report shows of the days of the readings, without when and how often they were computed. */
+/** The days of the readings in a report, without the time and number of their computations. */
 export async function dailyEnergy({ url, token }: Pick<ServiceProcess, 'url' | 'token'>): Promise<unknown> {
   const [startDate, endDate] = [0, 2].map((days) =>
     new Date(FIRST_DAY_MS + days * DAY_MS).toISOString().slice(0, 10),

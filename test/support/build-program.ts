@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { programBuilds, programEntries, programRoot } from './program-folder.ts';
 import { createUpProcess } from './up-process.ts';
 
-/** Packages with files that they read next to themselves. */
+/** Packages that read files from their own folder. */
 const separatePackages = [
   '@duckdb/node-bindings',
   '@electric-sql/pglite',
@@ -17,8 +17,8 @@ const separatePackages = [
 
 /**
  * Bundles the program and its packages into a few files, because a process that a test starts then needs a
- * third less of the processor until it is ready. It does nothing if they are there. Runs once before all test
- * files.
+ * third less of the processor until it is ready. It does nothing if the bundle exists. It runs once before
+ * all test files.
  */
 export async function setup(): Promise<void> {
   const folder = process.env.WATTLINE_TEST_PROGRAM;
@@ -38,7 +38,7 @@ export async function setup(): Promise<void> {
       copyPublicDir: false,
       rolldownOptions: {
         input: programEntries.map((file) => join(programRoot, file)),
-        // A thread is found by its name next to the module that starts it.
+        // A module that starts a thread looks for the file of the thread in its own folder.
         output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },
     },
@@ -46,7 +46,7 @@ export async function setup(): Promise<void> {
   try {
     renameSync(draft, folder);
   } catch (error) {
-    // Another run has built the same.
+    // Another run has built the same program meanwhile.
     if (!existsSync(folder)) throw error;
     rmSync(draft, { recursive: true });
     return;

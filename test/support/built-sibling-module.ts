@@ -2,9 +2,9 @@ import { pathToFileURL } from 'node:url';
 import { builtModule } from './process-environment.ts';
 
 /**
- * Stands for `src/lib/sibling-module.ts` in tests: a thread or process that our code starts in a test runs
- * the built program, as those of a service do. Loading the sources takes a quarter of a second more of the
- * processor for each.
+ * Tests use this file in place of `src/lib/sibling-module.ts`. So a thread or process that our code starts in
+ * a test runs the built program, like that of a service. Loading the sources takes a quarter of a second of
+ * CPU time more for each.
  */
 export function siblingModule(name: string, beside: string): URL {
   const built = builtModule(`${name}.js`);

@@ -1,18 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to a server that can lose its answers, as a network does. */
+/** A proxy in front of a server that can lose answers, like a network. */
 export interface CuttingProxy {
   readonly port: number;
   /**
-   * Lets the next request through that holds this text, and cuts its connection instead of passing the answer
-   * on.
-   * @returns resolves once it has happened
+   * Passes the next request with this text on, and then cuts its connection before the answer.
+   * @returns resolves when the connection is cut
    */
   loseAnswerTo(text: string): Promise<void>;
-  /** Cuts every connection, and those that are tried until it is mended. */
+  /** Cuts every connection. It also cuts new ones until `mend` is called. */
   cut(): void;
-  /** Cuts every connection on which this text was sent, and those on which it is until it is mended. */
+  /** Cuts every connection on which this text was sent, or is sent before `mend` is called. */
   block(text: string): void;
   mend(): void;
   close(): void;
@@ -23,7 +22,7 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
   let trap: { text: string; sprung: () => void } | undefined;
   let isCut = false;
   let blocked: string | undefined;
-  /** What each client has sent first. */
+  /** The first bytes that each client has sent. */
   const beginnings = new Map<Socket, string>();
   const proxy = createServer((client) => {
     if (isCut) return void client.destroy();

@@ -6,7 +6,9 @@ export const fakeTimeLibrary: string | undefined =
   process.env.WATTLINE_TEST_FAKETIME ??
   globSync('/usr/{lib,lib64}/{*,.}/{faketime,.}/libfaketimeMT.so.1').sort()[0];
 
-/** The system's clock of a process, as an operator would set it. The time that passes stays as it is. */
+/**
+ * The system clock of a process, which a test can set like an operator. The monotonic time does not change.
+ */
 export interface FakeTime {
   environment: Record<string, string>;
   /** Sets the clock to the real time plus this. */

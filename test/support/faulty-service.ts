@@ -33,7 +33,10 @@ export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 
    * The worker whose newest commit is the newest one of the bucket. Waits until a worker owns the workgroup.
    */
   owner(): Promise<ServiceProcess>;
-  /** Makes a fault and ends it. Killed workers run again when it returns. No other process may end by it. */
+  /**
+   * Makes a fault and ends it. When it returns, killed workers run again. The fault must end no other
+   * process.
+   */
   make(fault: Fault): Promise<void>;
 }
 
@@ -111,7 +114,7 @@ export async function startFaultyService(seed: number, lossShare = 0): Promise<F
     );
   }
 
-  /** Chooses the fate of requests for some seconds. */
+  /** Decides for some seconds what happens to each request. */
   async function withFates(choose: () => Fate): Promise<void> {
     fateOf = choose;
     await sleep(DOWN_MS);

@@ -4,7 +4,7 @@ import { findImports, type Import, type SourceFile } from './find-imports.ts';
 /**
  * Checks the rules of the architecture.
  * @param dependencies the libraries that package.json declares for use at run time
- * @returns one line for each breach: where, what stands there, and which rule it breaks
+ * @returns one line for each breach: the file, its import, and the rule that it breaks
  */
 export function findBreaches(sources: readonly SourceFile[], dependencies: readonly string[]): string[] {
   return sources.flatMap((source) => [

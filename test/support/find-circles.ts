@@ -1,7 +1,8 @@
 import { findImports, type SourceFile } from './find-imports.ts';
 
 /**
- * Files that import each other in a circle, types included: none can be read without the others.
+ * Finds files that import each other in a circle. Imports of types count too, because none of these files can
+ * be understood without the others.
  * @returns one line for each circle, with the files in the order in which they import each other
  */
 export function findCircles(sources: readonly SourceFile[]): string[] {

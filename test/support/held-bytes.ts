@@ -6,8 +6,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * What this process holds once nothing waits to be collected: buffers go some turns after what pointed to
- * them.
+ * The memory that this process holds after garbage collections. There are several of them, because a buffer
+ * is freed some turns of the event loop after the last object that refers to it.
  */
 export async function heldBytes(): Promise<number> {
   for (let pass = 0; pass < 3; pass++) {

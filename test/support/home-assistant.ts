@@ -15,23 +15,23 @@ export interface StoredStatistic {
 export interface HomeAssistantServer {
   url: string;
   token: string;
-  /** Whether the token is that of an administrator. */
+  /** True if the token belongs to an administrator. */
   isAdministrator: boolean;
   statistics: Map<string, StoredStatistic>;
-  /** What was imported: rows by start, by statistic. */
+  /** The imported rows: for each statistic the rows by their start. */
   imported: Map<string, { metadata: Metadata; rows: Map<string, { state?: number; sum?: number }> }>;
-  /** The commands that came, in order. */
+  /** The received commands, in order. */
   commands: Array<{ type: string } & Record<string, unknown>>;
   /** A command that this version does not know. */
   unknown?: string;
-  /** What it answers instead of the rows of statistics. */
+  /** The answer in place of the rows of statistics. */
   rows?: unknown;
   /** Called before a command is answered. It can end the connection. */
   onCommand?: (command: { type: string }, socket: WebSocket) => void;
 }
 
 const HOUR_MS = 3_600_000;
-/** What the server of Home Assistant takes in one message. */
+/** The most bytes that the server of Home Assistant accepts in one message. */
 const MESSAGE_BYTES_MAX = 4 * 1024 ** 2;
 
 const instant = z.iso.datetime({ offset: true });
@@ -78,8 +78,8 @@ const commands = {
 } as const;
 
 /**
- * A server that speaks the messages of Home Assistant's WebSocket API that are documented, and refuses what
- * it refuses.
+ * A server with the documented messages of Home Assistant's WebSocket API. It refuses what Home Assistant
+ * refuses.
  */
 export async function startHomeAssistant(): Promise<HomeAssistantServer> {
   const server = new WebSocketServer({

@@ -12,7 +12,7 @@ import { until } from './until.ts';
 const DAY_MS = 86_400_000;
 const QUARTER_MS = DAY_MS / 96;
 const DAYS = 3;
-/** Fixed at the start, because a test can run over midnight. */
+/** The days are fixed at the start, because a test can run over midnight. */
 const START_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAYS * DAY_MS;
 const METER = 'GRID-1';
 const days = Array.from({ length: DAYS }, (_, index) =>
@@ -129,8 +129,9 @@ export async function untilAcknowledged(what: string, send: () => Promise<Answer
 }
 
 /**
- * What depends on who asked, on when it was computed, and on which messages landed together. A day is final
- * or restated by whether it was final before its last messages.
+ * Members of answers that can differ between two services with the same energy. They depend on the caller, on
+ * the time of the computation, and on which messages landed together. For example, a day is restated, and not
+ * final, if it was final before its last messages.
  */
 const MOMENTS = [
   'at',
@@ -166,7 +167,7 @@ export async function knownReports(reports: Client): Promise<Record<string, unkn
   return answers;
 }
 
-/** Messages without an answer are sent again, so their readings can be there twice. */
+/** Messages without an answer are sent again, so some readings can be stored twice. */
 function withoutRepeated(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((item) => item?.fate !== 'repeated') : value;
 }

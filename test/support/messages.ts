@@ -3,7 +3,7 @@ import type { StreamMessage, TelemetryItem } from '../../src/contract/messages.t
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { decodeCborSequence } from './decode-cbor-sequence.ts';
 
-/** A device id that shows its number. */
+/** The device id with this number. The id contains the number. */
 export function deviceId(number: number): string {
   return `0b0e7c1e-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }
@@ -20,7 +20,7 @@ export function telemetry(count: number, options: { device?: number; first?: num
   }));
 }
 
-/** Telemetry of ten numeric fields, as the size of a real message. */
+/** Telemetry of ten numeric fields, which is the size of a real message. */
 export function wideTelemetry(count: number, devices = 50): TelemetryItem[] {
   const fields = Array.from({ length: 10 }, (_, field) => `measurement_${field}`);
   return Array.from({ length: count }, (_, index) => ({
@@ -39,7 +39,7 @@ export function telemetryBatch(
   return encodeMessages(telemetry(count, options), options.table ?? 'solar');
 }
 
-/** Decodes raw items as they come out of a log. */
+/** Decodes the raw items that a log returns. */
 export function decodeParts(parts: readonly Uint8Array[]): StreamMessage[] {
   return decodeCborSequence(Buffer.concat(parts)) as StreamMessage[];
 }

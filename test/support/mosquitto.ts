@@ -14,7 +14,10 @@ export interface TestBroker {
   readonly url: string;
   /** Undefined if it does not listen with TLS. */
   readonly tlsUrl: string | undefined;
-  /** Asks its clients for the certificate of the tests. Undefined if it does not listen with TLS. */
+  /**
+   * The address at which clients need the certificate of the tests. Undefined if the broker does not listen
+   * with TLS.
+   */
   readonly clientTlsUrl: string | undefined;
   /** Ends the broker, and starts it again with what it has stored. */
   restart(whileDown?: () => Promise<void>): Promise<void>;
@@ -66,7 +69,7 @@ export const brokerMissing: string | undefined =
     : undefined;
 
 /**
- * @param users passwords by user; anybody may come in without them
+ * @param users passwords by user; without them anybody may connect
  * @param options.tls also listens with the certificate of the tests, once for all clients and once for those
  *   with a certificate
  */
@@ -87,7 +90,7 @@ export async function startBroker(
     `persistence_location ${join(folder, 'data')}/`,
     'max_queued_messages 100000',
     `allow_anonymous ${users === undefined}`,
-    // Started by root, it would become another user that cannot read the folder.
+    // A broker that root starts would change to another user, which cannot read the folder.
     'user root',
     ...(users === undefined ? [] : [`password_file ${passwords}`]),
     ...tlsPorts.flatMap((tlsPort, index) => [

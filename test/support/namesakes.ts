@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
 import type { SourceFile } from './find-imports.ts';
 
-/** The name is in the group `name`. */
+/** The group `name` of the pattern is the name. */
 export const EXPORT =
   /^export\s+(?:declare\s+)?(?:async\s+|abstract\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
 
-/** Names that several files share, so that a name leads to several files. */
+/** File names that several files have. Such a name does not lead to one file. */
 export function findNamesakes(sources: readonly SourceFile[]): string[] {
   return namesakes(sources.map(({ path }) => ({ name: posix.basename(path), path }))).map(({ paths }) =>
     paths.join(' and '),

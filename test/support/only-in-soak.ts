@@ -1,6 +1,6 @@
 /**
- * Test files that run only in `npm run test:soak`: each starts several processes and waits for leases and
- * time-outs of tens of seconds, or compares what a cheaper test compares with less.
+ * Test files that run only in `npm run test:soak`. Each starts several processes and waits for leases and
+ * time-outs of tens of seconds, or makes a comparison that a cheaper test makes with less data.
  * docs/testing.md names the cheaper test that holds each rule in `npm test`.
  */
 export const onlyInSoak: readonly string[] = [
@@ -64,7 +64,7 @@ export const onlyInSoak: readonly string[] = [
 ];
 
 /**
- * Refuses a command that names a file of the soak: Vitest would leave it out without a word.
+ * Refuses a command that names a file of the soak, because Vitest would leave the file out without saying so.
  * @param args of Vitest
  * @throws Error with the command to use
  */

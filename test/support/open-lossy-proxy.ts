@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net';
 export type Fate = 'pass' | 'lose' | 'drop-answer' | 'late' | 'status-after' | 'hang';
 
 /**
- * A proxy of HTTP in front of a server, for tests and benchmarks. `decide` chooses the fate of each request,
- * at once or later.
+ * A proxy of HTTP in front of a server, for tests and benchmarks. `decide` says what happens to each request.
+ * It can answer later.
  */
 export async function openLossyProxy(
   target: string,

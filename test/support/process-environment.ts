@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { allocatorSettings } from '../../src/cli/bound-allocator.ts';
 
 /**
- * The environment of a process that a test starts. It has only what finds programs and compiled code, and the
- * settings that a service would otherwise make by starting again, which takes a tenth of the CPU of its
- * start.
+ * The environment of a process that a test starts. It has only the variables that are needed to find programs
+ * and compiled code, and the settings for which a service starts itself again. Without these settings a start
+ * takes a tenth more CPU time.
  * @param more undefined leaves a variable out
  */
 export function processEnvironment(more: Record<string, string | undefined> = {}): NodeJS.ProcessEnv {

@@ -14,7 +14,9 @@ export const promtool = [process.env.WATTLINE_TEST_PROMTOOL, 'promtool', cached]
     (command !== cached || existsSync(cached)) &&
     spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0,
 );
-/** Said on standard error too: not every reporter says why a test was skipped. */
+/**
+ * The reason is also written to standard error, because some reporters do not show why a test was skipped.
+ */
 export const PROMTOOL_MISSING =
   'no promtool: apt-get install prometheus, or name one in WATTLINE_TEST_PROMTOOL';
 

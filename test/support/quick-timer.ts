@@ -2,6 +2,9 @@ import { type StartTimer, startSystemTimer } from '../../src/lib/timer.ts';
 
 const QUICK_MS = 20;
 
-/** A timer for retries and looks that a test would wait for: it rings after 20 ms at the latest. */
+/**
+ * A timer for retries and regular checks, so that a test need not wait for them. It calls back after at most
+ * 20 ms.
+ */
 export const startQuickTimer: StartTimer = (delayMs, ring) =>
   startSystemTimer(Math.min(delayMs, QUICK_MS), ring);

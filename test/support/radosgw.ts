@@ -64,7 +64,7 @@ async function start(packages: string, folder: string): Promise<RadosgwAccess> {
   };
   const call = (program: string, ...args: string[]) =>
     run(program, args, { env: environment, cwd: folder, timeout: 60_000 });
-  /** Stays in the foreground, so that its id is the one that is written. */
+  /** The program stays in the foreground, so that its process id is the one that is noted. */
   const serve = (program: string, ...args: string[]) => {
     const server = spawn(program, ['-f', ...args], {
       env: environment,
@@ -136,7 +136,7 @@ export async function stopRadosgw(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** The id can be that of another program by now. */
+/** The process id can belong to another program now. */
 function isOurs(id: number, folder: string): boolean {
   try {
     return readFileSync(`/proc/${id}/environ`, 'latin1').includes(`CEPH_CONF=${folder}`);
@@ -172,7 +172,7 @@ function settingsText({ folder, libraries, cluster, monitorPort, port }: Setting
     'osd pool default erasure code profile': 'k=1 m=1',
     'mon max pg per osd': 2_000,
     'mon data avail crit': 1,
-    // Commits of the monitor wait for nobody else.
+    // The monitor is the only one, so its commits wait for no other monitor.
     'paxos propose interval': 0.02,
     'paxos min wait': 0.01,
     'run dir': join(folder, 'run'),

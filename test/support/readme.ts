@@ -5,7 +5,7 @@ export const repositoryRoot = join(import.meta.dirname, '..', '..');
 
 const atTheRoot = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
 
-/** What people read: the README and the pages that it leads to, by path from the root. */
+/** The pages that people read: the README and the pages that it links, by their path from the root. */
 export const pages: ReadonlyMap<string, string> = new Map(
   [...atTheRoot, ...globSync('docs/*.md', { cwd: repositoryRoot }).sort()].map((path) => [
     path,
@@ -25,21 +25,21 @@ export function readmeBlocks(language: string): string[] {
   return [...pages.keys()].flatMap((page) => blocksOf(page, language));
 }
 
-/** Where the links of a page to files of the project lead, from the root. */
+/** The files of the project that a page links, by their path from the root. */
 export function linksOf(page: string): string[] {
   return [...pages.get(page)!.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path]) =>
     join(dirname(page), path!),
   );
 }
 
-/** Links of a page to a heading, its own or that of another page, as `path#heading`. */
+/** The links of a page to headings, as `path#heading`. The heading is on the same page or on another one. */
 export function headingLinksOf(page: string): string[] {
   return [...pages.get(page)!.matchAll(/\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)/g)].map(
     ([, path, heading]) => `${path === undefined ? page : join(dirname(page), path)}#${heading}`,
   );
 }
 
-/** The names by which the headings of a page are linked, as GitHub makes them. */
+/** The names with which links name the headings of a page, by the rule of GitHub. */
 export function headingsOf(page: string): string[] {
   const text = pages.get(page)?.replace(/^```.*?^```/gms, '') ?? '';
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>

@@ -2,17 +2,17 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { blocksOf, pages } from './readme.ts';
 
-/** A query that people paste, with what the page says of its answer. */
+/** A query that people paste, with the text of the page about its answer. */
 export interface Recipe {
   title: string;
   sql: string;
   columns: string[];
   says: string;
-  /** Reads the files of the lake; the others ask the views. */
+  /** True if the query reads the files of the lake. Other queries read the views. */
   isOnFiles: boolean;
 }
 
-/** The queries of the cookbook: of one title there may be two, on the views and on the files. */
+/** The queries of the cookbook. A title can have two of them: one on the views, and one on the files. */
 export const recipes: readonly Recipe[] = pages
   .get('docs/cookbook.md')!
   .split(/^## /m)
@@ -40,9 +40,9 @@ export interface RecipeAnswer {
 }
 
 /**
- * Asks the lake of a workgroup as somebody who pastes the query.
+ * Runs a query on the lake of a workgroup, like a person who pastes it.
  * @param lake the folder of the workgroup's lake
- * @param change what the person puts instead of the examples, such as another year
+ * @param change replaces the examples of the query, such as the year
  */
 export async function askRecipe(
   lake: string,
@@ -70,7 +70,7 @@ export async function askRecipe(
   }
 }
 
-/** DuckDB tells large integers as text. */
+/** DuckDB returns large integers as text. */
 function plain(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
 }

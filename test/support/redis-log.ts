@@ -46,7 +46,7 @@ export async function openTestRedisLog(
   return { log, redis };
 }
 
-/** All that a reader gets from a position on, up to the tail. */
+/** All messages that a reader gets from a position to the end of the log. */
 export async function readToTail(log: StreamLog, from: Offset | 'oldest' = 'oldest') {
   const messages = [];
   let position = from;
@@ -59,7 +59,7 @@ export async function readToTail(log: StreamLog, from: Offset | 'oldest' = 'olde
   }
 }
 
-/** Offset and number of each message: what two readers must agree on. */
+/** Offset and number of each message. Two readers must get the same ones. */
 export function identitiesOf(
   messages: readonly { offset: bigint | number; msg_id?: number | null }[],
 ): string[] {

@@ -6,17 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
 
-/**
- * A real Redis server in a folder of its own until it is stopped. It keeps nothing unless its settings say
- * so.
- */
+/** A real Redis server in a folder of its own. It stores nothing on the disk unless its settings say so. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
   /** The folder of the server's data. */
   readonly directory: string;
   readonly pid: number;
-  /** Ends the server at once, as a crash does, and starts one with what was kept on the same port. */
+  /**
+   * Ends the server at once, like a crash. Then starts it on the same port with the data that it has stored.
+   */
   restart(options?: { downMs?: number; whileDown?: () => Promise<void> }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -48,7 +47,7 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
 
 /**
  * Starts a sentinel that watches a server under the name `mymaster`, and lets a replica take over half a
- * second after it is gone.
+ * second after that server has ended.
  */
 export async function startSentinel(
   masterPort: number,
@@ -109,7 +108,7 @@ async function answers(port: number): Promise<void> {
   const redis = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 20 });
   redis.on('error', () => undefined);
   try {
-    // One that wants a password answers, too.
+    // A server that needs a password also answers, with an error.
     await redis.ping().catch((error) => {
       if (!/NOAUTH/.test(String(error))) throw error;
     });

@@ -4,7 +4,7 @@ export const isSoak = process.env.WATTLINE_SOAK === '1';
 /**
  * True in `npm run test:full`, which is a part of `.ci/run`, and in the soak. Tests of whole processes, of
  * whole ways through the page and of many random steps take seconds each. Every change passes them before it
- * lands. `npm test` leaves them out, so that it answers in minutes.
+ * lands. `npm test` leaves them out, so that it takes only minutes.
  */
 export const isFull = isSoak || process.env.WATTLINE_FULL === '1';
 
@@ -14,18 +14,21 @@ export const isFull = isSoak || process.env.WATTLINE_FULL === '1';
  * slow.
  */
 export const TEST_MS_MAX = isSoak ? 240_000 : isFull ? 120_000 : 60_000;
-/** How long a test waits for one condition. It ends before the test, so its own words are the error. */
+/**
+ * How long a test waits for one condition. It is shorter than the time of a test, so its own error is shown,
+ * and not that of the test.
+ */
 export const WAIT_MS_MAX = TEST_MS_MAX / 2;
 
-/**
- * How often a test goes round: `usual` times in `npm test`, `soak` times in `npm run test:soak`, which proves
- * more and takes longer.
- */
+/** The number of rounds of a test: `usual` in `npm test`, and `soak` in `npm run test:soak`. */
 export function rounds(usual: number, soak: number): number {
   return isSoak ? soak : usual;
 }
 
-/** What of a list a test looks at: every `step`th item in `npm test`, all in `npm run test:soak`. */
+/**
+ * The items of a list that a test uses: every `step`th item in `npm test`, all of them in `npm run
+ * test:soak`.
+ */
 export function sampled<Item>(list: readonly Item[], step: number): Item[] {
   return list.filter((_, index) => index % rounds(step, 1) === 0);
 }

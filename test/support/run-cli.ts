@@ -8,8 +8,8 @@ export interface CliResult {
 }
 
 /**
- * Runs the command line, or another `script`, as a process of its own, in `cwd`, with nothing of ours in its
- * environment.
+ * Runs the command line, or another `script`, as a process of its own, in `cwd`. Its environment has no
+ * settings of Wattline.
  */
 export async function runCli(
   args: readonly string[],
@@ -24,7 +24,7 @@ export async function runCli(
   let stderr = '';
   child.stdout.on('data', (chunk) => {
     stdout += chunk;
-    // As `head` does: reads a little, then goes away.
+    // Reads a little of the output and then closes it, like `head`.
     if (options.readBytes !== undefined && stdout.length >= options.readBytes) child.stdout.destroy();
   });
   child.stderr.on('data', (chunk) => {

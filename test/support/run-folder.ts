@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { errorCode } from '../../src/lib/errors.ts';
 
 const MEMORY = '/dev/shm';
-/** A whole run needs less than a fourth of it. */
+/** The least size of the file system. A whole run needs less than a fourth of it. */
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**
  * Makes the folder for all files of this run. It is in memory if the machine has a file system for that,
- * because with a disk the tests wait for it for a part of their time. A process that is killed leaves the
- * same files there. The soak uses the disk, and so does a run with `TMPDIR`.
+ * because tests on a disk spend a part of their time waiting for the disk. The files of a killed process are
+ * the same there. The soak uses the disk, and so does a run with `TMPDIR`.
  */
 export function makeRunFolder(): string {
   const isOnDisk = process.env.WATTLINE_SOAK === '1' || process.env.TMPDIR !== undefined;
   const parent = !isOnDisk && hasRoomInMemory() ? MEMORY : tmpdir();
   removeFoldersOfEndedRuns(parent);
-  // Short, because the path of a socket must not have more than 107 bytes.
+  // The name is short, because the path of a socket must not have more than 107 bytes.
   const folder = join(parent, `wattline-run-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   return folder;
@@ -33,7 +33,7 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-/** A run that was killed could not remove its own. */
+/** Folders of earlier runs that were killed. These runs could not remove them. */
 function removeFoldersOfEndedRuns(parent: string): void {
   for (const name of readdirSync(parent)) {
     const id = /^wattline-run-(\d+)$/.exec(name)?.[1];

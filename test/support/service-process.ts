@@ -12,8 +12,8 @@ import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-pro
 export type { ProcessRole, ServiceProcess } from './up-process.ts';
 
 /**
- * A service with this configuration in a folder of its own, not started yet; ended when the test has
- * finished.
+ * A service with this configuration in a folder of its own. It is not started yet, and it ends when the test
+ * has finished.
  */
 export async function createServiceProcess(
   input: ConfigInput,
@@ -29,10 +29,7 @@ type Rows = Record<string, DuckDBValue>[];
 /** The newest answer of each lake. A test that waits asks again and again, and a generation never changes. */
 const answers = new Map<string, { generation: string; sql: string; rows: Rows }>();
 
-/**
- * The rows of a statement on what is published of a workgroup, as an analyst would ask; undefined before the
- * first generation.
- */
+/** The rows of a statement on the published views of a workgroup. Undefined before the first generation. */
 export async function queryLake(config: Config, workgroupId: string, sql: string): Promise<Rows | undefined> {
   const paths = lakePaths(join(config.dataDir, 'lake'), workgroupId);
   await currentFollows(paths);
@@ -40,7 +37,7 @@ export async function queryLake(config: Config, workgroupId: string, sql: string
   const last = answers.get(paths.current);
   if (last !== undefined && last.generation === generation && last.sql === sql) return last.rows;
   const rows = await queryViews(join(paths.current, 'analytics.duckdb'), sql);
-  // If another generation has come meanwhile, nobody knows which one has answered.
+  // If another generation was published meanwhile, it is not known which one has answered.
   if (rows && generation !== undefined && (await generationOf(paths)) === generation)
     answers.set(paths.current, { generation, sql, rows });
   return rows;

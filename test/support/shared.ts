@@ -5,9 +5,7 @@ type End = () => unknown;
 /** The functions that close what was opened for all tests of a file. */
 let ends: End[] | undefined;
 
-/**
- * Calls `end` when the test has finished, or after the last test if all tests of the file share what it ends.
- */
+/** Calls `end` when the test has finished, or after the last test if all tests of the file share it. */
 export function atEnd(end: End): void {
   if (ends) ends.push(end);
   else onTestFinished(async () => void (await end()));
@@ -15,7 +13,7 @@ export function atEnd(end: End): void {
 
 /**
  * Opens something once for all tests of a file or of a `describe`, because a warehouse with data takes a
- * second of the processor. These tests only read it, or the last of them changes it.
+ * second of the processor. The tests only read it, or only the last one changes it.
  */
 export function shared<Value>(open: () => Promise<Value>): () => Value {
   let value: Value;

@@ -10,7 +10,7 @@ export type Frame = ReadBody & { requestId: string };
 
 export interface TestReader {
   requestId: string;
-  /** What the acknowledgement callback of the subscription got. */
+  /** The answer that the acknowledgement callback of the subscription got. */
   answer: Promise<Payload>;
   frames: Frame[];
   messages: Array<StreamMessage & { msg_id?: number }>;
@@ -27,11 +27,11 @@ export interface TestClient {
 }
 
 export type ClientOptions = Partial<ManagerOptions & SocketOptions> & {
-  /** True: frames are acknowledged as they come. A function decides when, by calling back. */
+  /** True: frames are acknowledged at once. A function calls back when a frame is to be acknowledged. */
   acknowledge?: boolean | ((acknowledge: () => void) => void);
 };
 
-/** A client of the library that is not connected yet, and never reconnects by itself. */
+/** A client of the library. It is not connected yet, and it never connects again by itself. */
 export function clientOf({ baseUrl }: { baseUrl: string }, options: ClientOptions = {}): TestClient {
   const { acknowledge = true, ...rest } = options;
   const socket = io(baseUrl, {

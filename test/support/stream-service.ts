@@ -29,9 +29,9 @@ export interface StreamService {
   stream: Stream;
   socket: StreamSocket;
   access: Access;
-  /** A token for the workgroup `acme`, all permissions where none are named. */
+  /** A token for the workgroup `acme`. If no permissions are given, it has all. */
   token(scope?: Partial<WorkgroupScope>, workgroupId?: string): Promise<string>;
-  /** GET or POST, decoded. Reads ask for no wait unless a preference says otherwise. */
+  /** Sends a GET or POST and decodes the answer. Reads do not wait unless a preference is given. */
   call(path: string, options?: CallOptions): Promise<Answer>;
 }
 
@@ -54,12 +54,12 @@ export interface Answer {
 type LogOpener = (options: LogOptions, workgroupId: string) => StreamLog | Promise<StreamLog>;
 let openOtherLog: LogOpener = (options) => createMemoryLog({ ...options, bytesMax: 256e6 });
 
-/** The tests after this call use these logs, and not those in memory. */
+/** Tests after this call use these logs in place of logs in memory. */
 export function serveFrom(openLog: LogOpener): void {
   openOtherLog = openLog;
 }
 
-/** The stream as a real HTTP server on a free port, on memory logs unless others are given. */
+/** The stream as a real HTTP server on a free port. Without other logs it has logs in memory. */
 export async function startStreamService(
   options: Partial<HttpServerOptions> & {
     clock?: Clock;

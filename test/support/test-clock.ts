@@ -1,16 +1,16 @@
 import type { Clock, UtcMs } from '../../src/lib/time.ts';
 import type { StartTimer } from '../../src/lib/timer.ts';
 
-/** A clock that stands still until a test moves it, with timers that ring as it passes them. */
+/** A clock that stands still until a test moves it. Its timers call back when it passes their times. */
 export interface TestClock extends Clock {
   startTimer: StartTimer;
   /** Resolves when that much time has passed. */
   pass(delayMs: number): Promise<void>;
-  /** Moves the time on, ringing timers in order, and lets what they set off run. */
+  /** Moves the time forward. Timers call back in order, and promises that follow from them run. */
   advance(ms: number): Promise<void>;
-  /** Lets time pass at once, as for a process that was stopped: timers ring late. */
+  /** Lets time pass at once, as for a process that was stopped. Timers call back late. */
   leap(ms: number): void;
-  /** Sets the clock, backwards too, as an operator would: no time passes. */
+  /** Sets the clock forward or back, like an operator. No time passes. */
   set(nowMs: UtcMs): void;
   readonly timersPending: number;
 }
@@ -19,7 +19,7 @@ export const TEST_START_MS = Date.UTC(2026, 10, 20, 12);
 
 export function createTestClock(startMs: UtcMs = TEST_START_MS): TestClock {
   let nowMs = startMs;
-  /** Time that passed. Timers go by it, so that setting the clock does not move them. */
+  /** The time that has passed. Timers use it, so setting the clock does not change them. */
   let elapsedMs = 0;
   const timers = new Set<{ atMs: number; ring: () => void }>();
   const pass = (ms: number) => {
@@ -59,7 +59,7 @@ export function createTestClock(startMs: UtcMs = TEST_START_MS): TestClock {
   };
 }
 
-/** Lets promises that are ready, and what follows from them, run. */
+/** Lets settled promises run, and everything that follows from them. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,10 +5,10 @@ const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 500;
 
 /**
- * Waits until a condition of the outside world holds (another process, a server), looking again and again.
- * The pause between two looks is three times as long as the look, because a look that starts a process or
- * opens a database takes the processor from what is waited for.
- * @throws Error that says what was waited for once `withinMs` have passed
+ * Waits until a condition holds that another process or a server brings about. It checks the condition again
+ * and again. The pause between two checks is three times as long as a check, because a check that starts a
+ * process or opens a database slows the process that it waits for.
+ * @throws Error that names the condition, after `withinMs`
  */
 export async function until(
   what: string,

@@ -4,7 +4,7 @@ import { EXPORT } from './namesakes.ts';
 
 const WHOLE_FILE = /^export\s+(?:type\s+)?\*\s+from\s+'(?<from>[^']+)'/gm;
 
-/** Exported names that no other file mentions, be it a source or one of `users`, such as a test. */
+/** Exported names that no other file mentions. Other files are sources and `users`, such as tests. */
 export function findUnusedExports(sources: readonly SourceFile[], users: readonly SourceFile[]): string[] {
   const filesWith = new Map<string, number>();
   const passedOn = new Set<string>();

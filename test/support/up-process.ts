@@ -12,20 +12,20 @@ import { cliFile, nodeOptions, processEnvironment } from './process-environment.
 import { until } from './until.ts';
 
 /**
- * `wattline up`, or one role alone, as a process of its own, on a folder and a port that outlive it, for
- * tests and benchmarks.
+ * `wattline up`, or one role alone, as a process for tests and benchmarks. Its folder and its port stay the
+ * same when it is started again.
  */
 export interface ServiceProcess {
-  /** Its address. A worker answers nowhere. */
+  /** Its address. A worker alone has none. */
   readonly url: string;
   readonly config: Config;
   /** A token with all permissions in every workgroup. */
   readonly token: string;
   /** Undefined while it does not run. */
   readonly processId: number | undefined;
-  /** Starts the process, and waits until it answers; a worker is not waited for. */
+  /** Starts the process, and waits until it answers. Does not wait for a worker alone. */
   start(): Promise<void>;
-  /** Ends the process as a power cut would. */
+  /** Ends the process at once, like a power cut. */
   kill(): Promise<void>;
   /** Asks it to end. @returns its exit code */
   stop(): Promise<number | null>;
@@ -33,16 +33,16 @@ export interface ServiceProcess {
   exitCode(): number | null | undefined;
   /** @throws Error with its last words if it has ended by itself */
   requireRunning(): void;
-  /** What it has written to standard error. */
+  /** The text that it has written to standard error. */
   errorText(): string;
 }
 
 export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
 
 /**
- * Tests look at the views as soon as something is published. A second thread costs a fifth more of the
- * processor with few rows. Benchmarks measure the defaults, and processes that bound their allocator and keep
- * their compiled code by themselves.
+ * Tests read the views right after a publication, so the views are renewed often. With few rows a second
+ * thread costs a fifth more CPU time, so there is one. Benchmarks measure the defaults, and processes that
+ * bound their allocator and keep their compiled code by themselves.
  */
 const isTest = process.env.VITEST !== undefined;
 const testPipeline = isTest ? { currentEvery: '200ms', warehouseThreads: 1 } : {};
@@ -76,7 +76,7 @@ export async function createUpProcess(
   const scopes = Object.fromEntries(
     config.workgroups.map(({ id }) => [id, { permissions: [...permissions] }]),
   );
-  // An unlisted one leaves no audit entry among the messages that tests count.
+  // A token that is not listed leaves no audit entry among the messages that tests count.
   const { token } = await access.issue({ subject: 'test', scopes, lifetimeMs: DAY_MS }, { unlisted: true });
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;

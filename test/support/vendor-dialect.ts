@@ -1,16 +1,19 @@
-/** How a server of this kind of stream may answer, in details that the public description leaves open. */
+/** Details of the answers of a server that the public description of the stream does not fix. */
 export interface Dialect {
   encoding: 'cbor' | 'cbor-sequence' | 'json' | 'json-lines';
-  /** False: the wrong content type, so that only looking at the bytes helps. */
+  /** False: the content type is wrong, so only the bytes show the encoding. */
   saysContentType: boolean;
-  /** Where the messages are; sequences and lines have them at their root. */
+  /** The member that has the messages. Sequences and lines have them at their root. */
   list: 'root' | 'messages' | 'records' | 'data' | 'results' | 'rows' | 'items';
-  /** How the next position is called; `header`, or `none` at all. A root list can only have these two. */
+  /**
+   * The member that has the next position. `header`: a header has it. `none`: the answer does not have it. A
+   * root list can only have these two.
+   */
   cursor: 'nextOffset' | 'next_offset' | 'offset' | 'cursor' | 'header' | 'none';
   /**
-   * inclusive: from the asked offset on, the cursor is one past the last. inclusive-last: likewise, but the
-   * cursor is the last one, which comes again. exclusive: what is after the asked offset, the cursor is the
-   * last one.
+   * inclusive: the messages from the requested offset on; the cursor is one past the last message.
+   * inclusive-last: the same messages; the cursor is the last message, which comes again. exclusive: the
+   * messages after the requested offset; the cursor is the last message.
    */
   bounds: 'inclusive' | 'inclusive-last' | 'exclusive';
   offsetsAs: 'text' | 'integer';

@@ -4,7 +4,7 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { type Dialect, plainDialect } from './vendor-dialect.ts';
 
-/** What goes wrong with one answer. */
+/** The fault of one answer. */
 export type Fault =
   | 'page' // an HTML error page under 502
   | 'page-200' // an HTML page under 200, as captive portals and proxies send
@@ -39,7 +39,7 @@ export interface VendorRequest {
 
 export interface VendorServer {
   url: string;
-  /** For what else is served there; see `vendor-socket.ts`. */
+  /** The HTTP server. `vendor-socket.ts` adds its sockets to it. */
   http: Server;
   dialect: Dialect;
   requests: VendorRequest[];
@@ -47,21 +47,24 @@ export interface VendorServer {
   faults: Array<Fault | undefined>;
   messages: VendorMessage[];
   append(count: number, options?: { step?: bigint; everyMs?: number }): VendorMessage[];
-  /** Forgets the oldest messages; an offset among them is then answered with `expiredStatus`. */
+  /** Deletes the oldest messages. A read at one of their offsets then gets `expiredStatus`. */
   trim(count: number): void;
-  /** Has all forgotten messages again, as a copy of the log would. */
+  /** Brings all deleted messages back, like a copy of the log. */
   restore(): void;
-  /** Begins another log: offsets start low again. */
+  /** Begins another log, whose offsets start low again. */
   recreate(): void;
-  /** A message as this server writes it. */
+  /** A message in the form of this server. */
   spell(message: VendorMessage): Record<string, unknown>;
-  /** The first offset that is not forgotten, the offset of the next message, and the epoch of the log. */
+  /** The first offset that is not deleted, the offset of the next message, and the epoch of the log. */
   facts(): { forgotten: bigint; next: bigint; epoch: string };
-  /** How an expired offset is answered; `silent`: not at all, reading begins with the oldest message. */
+  /** The status for an expired offset. `silent`: no error; the read begins at the oldest message. */
   expired: 400 | 404 | 410 | 416 | 'opaque-400' | 'silent';
-  /** How an offset beyond the log's end is answered; `tail`: nothing new, and a position at the end. */
+  /**
+   * The status for an offset beyond the end of the log. `tail`: no error; the answer is empty, with a
+   * position at the end.
+   */
   ahead: 416 | 'tail' | 'oldest';
-  /** Only these tokens are accepted. Undefined: all. */
+  /** The accepted tokens. Undefined: all. */
   tokens: Set<string> | undefined;
   close(): Promise<void>;
 }
@@ -113,7 +116,7 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
       epoch++;
       forgotten = 0n;
       lastOffset = 10n;
-      // No message of the old log is newer than the new log.
+      // All messages of the old log are older than the new log.
       lastStoreTimeMs += 60_000;
       vendor.messages = [];
     },
@@ -344,7 +347,8 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
         const { body, headers, status } = answer();
         const half = body.subarray(0, Math.max(1, Math.floor(body.length / 2)));
         if (fault === 'cut') {
-          // Closed early, with a length that fits: only the bytes themselves can tell.
+          // The connection is closed early, but the stated length fits. So only the bytes themselves show the
+          // fault.
           return void response.writeHead(status, { ...headers, 'content-length': half.length }).end(half);
         }
         response.writeHead(status, { ...headers, 'content-length': body.length }).write(half);

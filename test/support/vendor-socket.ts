@@ -4,23 +4,23 @@ import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { SOCKET_PATH, socketEvents } from '../../src/contract/socket-events.ts';
 import { jsonOf, type VendorMessage, type VendorServer } from './vendor-server.ts';
 
-/** How a server of sockets may speak, in addition to what its messages look like (`Dialect`). */
+/** Details of a server of sockets, in addition to the form of its messages (`Dialect`). */
 export interface SocketDialect {
   /**
    * wrapped: binary content in an object of its own. objects: plain ones, which socket.io turns into JSON.
    */
   form: 'binary' | 'array-buffer' | 'wrapped' | 'base64' | 'json-text' | 'json-pretty' | 'objects';
-  /** root: an array. single: one message a frame, as it is. */
+  /** root: an array. single: a frame is one message. */
   list: 'root' | 'single' | 'messages' | 'records' | 'data' | 'results' | 'rows' | 'items';
   cursor: 'nextOffset' | 'next_offset' | 'cursor' | 'none';
   bounds: 'inclusive' | 'exclusive';
   messagesPerFrame: number;
   /** True if it sends only a few frames before it waits for acknowledgements. */
   asksAcknowledgement: boolean;
-  /** How it answers a subscription: not at all, or with a word that means nothing. */
+  /** How it answers a subscription. `ok`: with a word that has no meaning. `none`: not at all. */
   answers: 'callback' | 'node-callback' | 'event' | 'both' | 'ok' | 'none';
   saysRequestId: boolean;
-  /** The request's id as an argument of its own before the payload. */
+  /** True if the id of the request is an argument of its own before the payload. */
   idFirst: boolean;
   saysUpToDate: boolean;
   saysEpoch: boolean;
@@ -43,7 +43,7 @@ export const plainSocketDialect: SocketDialect = {
   idleEveryMs: undefined,
 };
 
-/** What goes wrong with one connection or subscription. */
+/** The fault of one connection or subscription. */
 export type SocketFault =
   | 'refuse' // not let in, for a reason that may pass
   | 'leave-waiting' // neither let in nor refused
@@ -70,7 +70,7 @@ export interface VendorSocket {
    * none.
    */
   faults: Array<SocketFault | undefined>;
-  /** Frames sent and not acknowledged at once, at most. */
+  /** The most frames that are sent and not acknowledged. */
   unacknowledgedMax: number;
   acknowledged: number;
   readonly connections: number;

@@ -24,7 +24,7 @@ export async function startWebSocketGateway(brokerPort: number): Promise<string>
   sockets.on('connection', (socket) => {
     const client = createWebSocketStream(socket);
     const broker = connect(brokerPort, '127.0.0.1');
-    // The end of one side is the end of the other.
+    // If one side closes, the other side is closed too.
     client.on('error', () => broker.destroy());
     broker.on('error', () => client.destroy());
     client.pipe(broker).pipe(client);

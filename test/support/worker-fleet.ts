@@ -16,7 +16,7 @@ export interface JournalLine {
   event: 'open' | 'close' | 'hibernate' | 'begin' | 'end';
 }
 
-/** Worker processes of one test; whatever is left of them is ended with it. */
+/** Worker processes of one test. Those that still run at its end are ended. */
 export interface WorkerFleet {
   start(options: WorkerProcessOptions): Promise<WorkerProcess>;
   stopAll(): Promise<void>;
@@ -29,10 +29,10 @@ export interface WorkerProcess {
   news(workgroupId: string): void;
   /** Asks for the shard as a request does. @returns whether it is open here */
   wake(workgroupId: string): Promise<boolean>;
-  /** Stops it as SIGSTOP does, until it is continued. */
+  /** Stops it with SIGSTOP, until it is continued. */
   pause(): void;
   resume(): void;
-  /** Ends it as a crash does. */
+  /** Ends it at once, like a crash. */
   crash(): Promise<void>;
   /** Asks it to stop. @returns its exit code and how long it took */
   stop(): Promise<{ code: number | null }>;

@@ -1,4 +1,4 @@
-// A worker as a process of its own, for tests that kill it. Its stages write to files what they do.
+// A worker as a process of its own, for tests that kill it. Its stages write to files which work they do.
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,19 +9,19 @@ import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
-  /** Where the stages write to. */
+  /** The file to which the stages write. */
   journal: string;
   config: ConfigInput;
   leaseMs?: number;
   logLevel?: string;
   /**
-   * Whether news reaches the shards, by the message `news <workgroup>`, so that they can hibernate; by
-   * default they are polled.
+   * True if the message `news <workgroup>` brings news to the shards, so that they can hibernate. By default
+   * the shards are polled.
    */
   hasNews?: boolean;
   /** Workgroups that have nothing to do when the worker starts. */
   idle?: string[];
-  /** What a stage does beyond writing that it began and ended. */
+  /** What a stage does in addition to writing its beginning and its end. */
   behaviour?: Partial<Record<StageName, 'wait-for-abort' | 'ignore-abort' | 'throw' | 'take-100ms'>>;
 }
 
@@ -55,7 +55,7 @@ function stage(name: StageName) {
         case undefined:
           break;
       }
-      // As if messages had landed.
+      // Reports a change, as landed messages do.
       if (name === 'poll') worker?.noteChange(workgroupId);
     } finally {
       write(workgroupId, `${name} end`);
