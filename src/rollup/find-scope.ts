@@ -123,10 +123,10 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
 const INTERVALS_MAX = 2_000_000n;
 
 /**
- * One call computes this many intervals of silences, which takes about 5 s. The other sources wait for a
+ * One call computes this many intervals of silences, which takes about 3 s. The other sources wait for a
  * later call. The rows of one transaction are in memory.
  */
-export const CALL_INTERVALS_MAX = 8_000_000;
+export const CALL_INTERVALS_MAX = 4_000_000;
 
 /**
  * If a scope has more intervals than this for each reading, silences take the memory. If not, the readings
