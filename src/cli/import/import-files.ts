@@ -127,7 +127,6 @@ async function newsOf(
   return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
 }
 
-/** @throws InputError with all conflicts between files and mapping */
 /** Checks that the columns of files fit the mapping. @throws InputError with the problems of all files */
 export async function checkFiles(
   files: readonly string[],

@@ -228,12 +228,7 @@ function Block(props: {
         );
       })}
       {[...areas].map(([state, parts]) => (
-        <path
-          key={state}
-          class={`cell cell-${state}`}
-          d={parts.join('')}
-          fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
-        />
+        <path key={state} class={`cell cell-${state}`} d={parts.join('')} fill={patternOf[state]} />
       ))}
       {[...signs].map(([state, parts]) => (
         <path key={`sign ${state}`} class={`cell-sign sign-${state}`} d={parts.join('')} />
@@ -267,6 +262,9 @@ const signOf: Partial<Record<CellState, (size: number) => string>> = {
   bad: (s) => `m${-s} ${-s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}`,
 };
 
+/** The pattern that fills a cell instead of its colour. */
+const patternOf: Partial<Record<CellState, string>> = { missing: 'url(#heat-hatch)' };
+
 const words: ReadonlyArray<[CellState, string]> = [
   ['good', 'complete'],
   ['noted', 'repaired, right'],
@@ -284,11 +282,7 @@ export function HeatKey({ present }: { present: ReadonlySet<CellState> }) {
         .map(([state, text]) => (
           <li key={state}>
             <svg width="14" height="14" aria-hidden="true" class="heat">
-              <path
-                class={`cell cell-${state}`}
-                d="M0 0h14v14h-14z"
-                fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
-              />
+              <path class={`cell cell-${state}`} d="M0 0h14v14h-14z" fill={patternOf[state]} />
               {signOf[state] && <path class={`cell-sign sign-${state}`} d={`M7 7${signOf[state](3)}`} />}
             </svg>{' '}
             {text}
