@@ -22,7 +22,10 @@ export type Scopes = Record<string, WorkgroupScope>;
 
 const textSchema = z.string().min(1).max(256);
 
-/** The claims of a token that are used. Times are seconds since 1970. */
+/**
+ * The claims of a token that are used. Times are seconds since 1970. Unknown claims are ignored, as RFC 7519
+ * (section 4) says. So a restriction must be in the scopes, where an older version refuses it.
+ */
 export const claimsSchema = z.object({
   sub: textSchema,
   jti: textSchema,

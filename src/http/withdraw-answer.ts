@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
 /**
- * Prepares a reply for an error in place of its answer. To be called in `onSend`, before the error is thrown.
+ * Removes the headers and the stream of an answer, so that an error can be sent instead. Call it in `onSend`,
+ * before the error is thrown.
  */
 export function withdrawAnswer(reply: FastifyReply, payload: unknown): void {
   for (const header of ['Content-Length', 'Content-Disposition', 'ETag']) reply.removeHeader(header);

@@ -1,4 +1,4 @@
-/** More failures do not lengthen a wait, because the number would overflow. */
+/** The wait is doubled this often at most, so that the number cannot overflow. */
 const DOUBLINGS_MAX = 30;
 
 /**

@@ -24,7 +24,7 @@ export function wildcardPattern(pattern: string): WildcardPattern {
           place++;
           at++;
         } else if (star >= 0) {
-          // Only the last `*` needs a longer text. What stands before it fits already.
+          // Only the last `*` has to match more text. Everything before it already matches.
           place = star + 1;
           at = ++end;
         } else return false;

@@ -36,7 +36,7 @@ interface StreamOptions {
 export interface Stream {
   /** @throws StreamError Draining during a shutdown, StorageUnavailable if the log cannot be opened */
   logOf(workgroupId: string): Promise<StreamLog>;
-  /** The log of a workgroup, which is opened at its first use. It returns the errors of the opening then. */
+  /** The log of a workgroup, which is opened at its first use. If that fails, the first call reports it. */
   lazyLogOf(workgroupId: string): IdleClosingLog;
   /** The end of the log of a workgroup; undefined if there is no log yet. It opens no log. */
   headOf(workgroupId: string): Promise<LogHead | undefined>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFairSlots } from '../../src/lib/fair-slots.ts';
 
-/** Work is begun in this order, and one place is given back after another. */
+/** `begun` lists work in the order in which it started. `end` gives back the oldest place. */
 function setUp(options: { ownMax: number; waitingMax: number }) {
   const slots = createFairSlots({ ...options, refused: () => new Error('too much waits') });
   const begun: string[] = [];
