@@ -112,7 +112,8 @@ export function registerExplainRoute(
 
 const busyMessages: Readonly<Record<string, string>> = {
   Busy: 'other days are being explained, one at a time; ask again in a moment',
-  TooLong: 'explaining this day took too long and was stopped; ask again when less is going on',
+  TooLong:
+    'explaining this day took too long and was stopped; ask for one source of the device, or again when less is going on',
   NoAnswer: 'the worker has not answered in time; ask again in a moment',
 };
 

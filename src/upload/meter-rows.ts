@@ -40,7 +40,7 @@ export function readMeterRows(context: TableContext): Upload {
     refusals.add(
       0,
       'interval_start',
-      `and interval_end are missing; name others (options --column start=<name> and --column end=<name> of the command). The columns are ${listed(context)}`,
+      `is missing, and interval_end too; name others (options --column start=<name> and --column end=<name> of the command). The columns are ${listed(context)}`,
     );
   } else return { kind: 'meter_intervals', rows: readIntervals(context, energy) };
   return { kind: 'meter_intervals', rows: [] };

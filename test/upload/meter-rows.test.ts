@@ -214,7 +214,7 @@ test.each([
     'no column of the time',
     'meter_code,energy_kwh\nGRID-1,2',
     {},
-    /^0:interval_start: and interval_end are missing/,
+    /^0:interval_start: is missing, and interval_end too/,
   ],
   [
     'no end',
