@@ -66,6 +66,15 @@ test('it runs again if the run says so, and after the wait that a run wants, eve
   expect(atSeconds).toEqual([0, 5, 25]);
 });
 
+test('it runs again after the wait that a run wants, although nobody asks', async () => {
+  const { clock, paced, atSeconds } = setUp((count) => (count === 1 ? { waitMs: 10_000 } : 'done'));
+  await clock.advance(9_000);
+  expect(atSeconds).toEqual([0]);
+  expect(paced.isBusy()).toBe(true);
+  await clock.advance(1_000);
+  expect(atSeconds).toEqual([0, 10]);
+});
+
 test('the first run may be later, unless somebody asks', async () => {
   const clock = createTestClock();
   let runs = 0;
