@@ -55,3 +55,17 @@ test('a full cache keeps the newest chunks', () => {
   cache.dropBefore(log[19]!.lastOffset + 1n);
   expect(cache.following(0n)).toBeUndefined();
 });
+
+test('an offset in the gap between two chunks belongs to the later one if no message lies between them', () => {
+  const [first, second, third] = chunksOf([
+    { count: 1, gap: 0 },
+    { count: 1, gap: 3 },
+    { count: 1, gap: 3 },
+  ]) as [Chunk, Chunk, Chunk];
+  const cache = createChunkCache(1e6);
+  for (const chunk of [first, third]) cache.add(chunk);
+  expect(cache.chunkFrom(third.firstOffset - 1n)).toBeUndefined();
+  cache.add(second);
+  expect(cache.chunkFrom(first.lastOffset + 1n)).toBe(second);
+  expect(cache.chunkFrom(third.firstOffset - 1n)).toBe(third);
+});
