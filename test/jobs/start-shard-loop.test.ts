@@ -183,6 +183,22 @@ test('a stage that has more to do runs again without being asked', async () => {
   await end();
 });
 
+test('a stage that failed runs again after a while without being asked', async () => {
+  const time = createTestClock();
+  let polls = 0;
+  const poll = async () => {
+    polls += 1;
+    if (polls === 1) throw new TransientError('Away', 'no');
+  };
+  const { healthOf, end } = setUp({ poll }, { time, everyMs: 3_600_000 });
+  await time.advance(500);
+  expect(polls).toBe(1);
+  await time.advance(10_000);
+  expect(polls).toBe(2);
+  expect(healthOf('poll').state).toBe('ok');
+  await end();
+});
+
 test('a stage runs again after the time that it asks for', async () => {
   let publishes = 0;
   const { end } = setUp(
