@@ -20,7 +20,7 @@ const SOURCES = ['a', 'b', 'c'];
 
 const site: EnergySite = {
   timezone: 'Europe/Paris',
-  streams: [{ table: 't', field: 'total', method: 'total_energy', maxPower: '10 kW' }],
+  streams: [{ table: 't', field: 'total', method: 'total_energy' }],
 };
 /** One source with a long silence in each call. */
 const bounded: EnergySite = { ...site, intervalsMax: 1_000 };
@@ -43,6 +43,7 @@ const totals = async (shard: Shard) =>
   );
 const waitingOf = async (shard: Shard) =>
   (await rowsOf(shard, 'SELECT count(DISTINCT series_id)::INTEGER AS series FROM pending_change'))[0]!.series;
+const limitsOf = (shard: Shard) => rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL');
 
 test('sources that were silent for long are computed one after another, and other devices go on meanwhile', async () => {
   const shard = await openTestShard();
@@ -77,4 +78,7 @@ test('sources that were silent for long are computed one after another, and othe
   const [found, wanted] = [await energyRows(shard), await energyRows(atOnce)];
   expect(found.intervals).toEqual(wanted.intervals);
   expect(found.days).toEqual(wanted.days);
+  // Limits are learnt from the readings of waiting sources too.
+  expect(await limitsOf(shard)).toEqual(await limitsOf(atOnce));
+  expect(await limitsOf(shard)).not.toEqual([]);
 });
