@@ -97,6 +97,20 @@ test('a register that shows nothing by night lies between two readings, and is k
   });
 });
 
+test('the night in which a register is replaced lies between two readings, unless it was never read before', async () => {
+  const fromSix = (source: string) => steady(meter, source, () => 10, 50_000_000).slice(24);
+  const at = await openReadings(
+    [register],
+    [
+      ...read(meter, 'import', 'total', { '2026-06-01T22:45:00Z': 5_000, '2026-06-01T23:00:00Z': 5_000 }),
+      ...fromSix('import'),
+      ...fromSix('export'),
+    ],
+  );
+  const { '2026-06-02': told } = await at.ask('2026-06-02');
+  expect(told).toMatchObject({ gridImportWh: 720, gridExportWh: null, missing: ['grid_export'] });
+});
+
 test('a measurement that begins or ends on the way leaves its intervals unknown', async () => {
   const at = await openReadings(
     [register],
