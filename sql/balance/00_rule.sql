@@ -17,8 +17,15 @@
 --   tolerance_wh        the smallest tolerance of a balance (Wh)
 --   tolerance_percent   the tolerance in percent of the energy that goes in or out
 --   now_ms              the current time; it decides which intervals are over
-SELECT 15 * 60 * 1000 AS interval_ms, 0.999 AS known_share, 60 * 60 * 1000 AS span_ms, 20 AS span_wh, 60 * 60 * 1000 AS grace_ms,
-  20 AS tolerance_wh, 5 AS tolerance_percent, epoch_ms(now()) AS now_ms;
+SELECT
+  15 * 60 * 1000 AS interval_ms,
+  0.999 AS known_share,
+  60 * 60 * 1000 AS span_ms,
+  20 AS span_wh,
+  60 * 60 * 1000 AS grace_ms,
+  20 AS tolerance_wh,
+  5 AS tolerance_percent,
+  epoch_ms(now()) AS now_ms;
 
 -- name: find_role
 -- The roles that are part of a balance.

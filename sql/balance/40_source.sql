@@ -63,23 +63,27 @@ WITH reach AS (
   SELECT device, source, own_day, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
     coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
   FROM measured GROUP BY device, source, own_day
+), judged AS (
+  -- Each interval of the wanted days, with what was measured in it, and whether it is known.
+  SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms, rf.is_register, rf.step_wh, mea.energy_wh, mea.is_spread, mea.is_estimated,
+    day_reach.spread_wh,
+    coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false) AS is_measured,
+    -- Intervals between two readings of a register are known, even if no measurement covers them: for example
+    -- those of the night in which the register was replaced.
+    coalesce(rf.is_register AND (wanted_slot.at_ms > day_reach.first_ms OR wa.own_day > reach.first_day)
+      AND (wanted_slot.at_ms < day_reach.last_ms OR wa.own_day < reach.last_day), false) AS is_between,
+    rf.device IS NOT NULL AND (is_measured OR is_between) AS is_known
+  FROM wanted wa
+  CROSS JOIN rule
+  JOIN (SELECT own_day, at_ms FROM slot) AS wanted_slot ON wanted_slot.own_day = wa.own_day
+  LEFT JOIN read_from rf ON rf.device = wa.device AND rf.source = wa.source AND rf.own_day = wa.own_day
+  LEFT JOIN reach ON reach.device = wa.device AND reach.source = wa.source
+  LEFT JOIN day_reach ON day_reach.device = wa.device AND day_reach.source = wa.source AND day_reach.own_day = wa.own_day
+  LEFT JOIN measured mea ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = wanted_slot.at_ms
 )
-SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms,
-  rf.device IS NOT NULL AND (
-    coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false)
-    -- A register that shows the same value for hours has no rows for them. These intervals are known too,
-    -- because they lie between two readings.
-    OR coalesce(rf.is_register AND (wanted_slot.at_ms > day_reach.first_ms OR wa.own_day > reach.first_day)
-      AND (wanted_slot.at_ms < day_reach.last_ms OR wa.own_day < reach.last_day), false)
-  ) AS is_known,
-  CASE WHEN is_known THEN coalesce(mea.energy_wh, 0) END AS energy_wh,
-  NOT (coalesce(mea.is_spread, false) AND coalesce(day_reach.spread_wh, 0) > rule.span_wh) AS has_shape,
-  coalesce(mea.is_estimated, false) AS is_estimated,
-  CASE WHEN rf.is_register THEN rf.step_wh ELSE 0 END AS step_wh
-FROM wanted wa
-CROSS JOIN rule
-JOIN (SELECT own_day, at_ms FROM slot) AS wanted_slot ON wanted_slot.own_day = wa.own_day
-LEFT JOIN read_from rf ON rf.device = wa.device AND rf.source = wa.source AND rf.own_day = wa.own_day
-LEFT JOIN reach ON reach.device = wa.device AND reach.source = wa.source
-LEFT JOIN day_reach ON day_reach.device = wa.device AND day_reach.source = wa.source AND day_reach.own_day = wa.own_day
-LEFT JOIN measured mea ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = wanted_slot.at_ms;
+SELECT device, source, own_day, at_ms, is_known,
+  CASE WHEN is_known THEN coalesce(energy_wh, 0) END AS energy_wh,
+  NOT (coalesce(is_spread, false) AND coalesce(spread_wh, 0) > (SELECT span_wh FROM rule)) AS has_shape,
+  coalesce(is_estimated, false) AS is_estimated,
+  CASE WHEN is_register THEN step_wh ELSE 0 END AS step_wh
+FROM judged;

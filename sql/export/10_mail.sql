@@ -1,8 +1,8 @@
 -- 10 Mail: what a mail in the morning says about devices and gaps.
 --
 -- Reads   day_row (the days of devices as rows, see rows/select_days_by_device); files of the lake.
--- Writes  a row for each device or gap. Energy in Wh.
--- Why     A mail has few lines, so that the weeks of a device are gathered here and not row by row.
+-- Writes  a row for each device or gap.
+-- Why     A mail has one line for each device. So its weeks are gathered here into one row.
 
 -- name: list_device_weeks
 -- Returns one row for each device with a day in the rows. $day: the reported day.

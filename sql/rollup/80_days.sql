@@ -39,7 +39,7 @@ EXCEPT SELECT * FROM touched_day;
 INSERT INTO touched_day (device, source, day, start_ms, end_ms)
 SELECT td.device, ds.source, td.day, td.start_ms, td.end_ms
 FROM touched_day td JOIN declared_source ds USING (device)
-WHERE td.source IN (SELECT ds.source FROM declared_source ds WHERE ds.device = td.device)
+WHERE EXISTS (SELECT 1 FROM declared_source present WHERE present.device = td.device AND present.source = td.source)
 EXCEPT SELECT * FROM touched_day;
 
 -- name: list_touched_days
