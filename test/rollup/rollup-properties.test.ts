@@ -188,7 +188,7 @@ test('few intervals in each call give the same rows as all in one call, even if 
     await closeAll(atOnce, byCalls, inBetween);
     return joined(problems);
   };
-  await expectAll(site, anyStream(START_MS), check, rounds(6, 100));
+  await expectAll(site, anyStream(START_MS), check, rounds(3, 100));
 });
 
 const limits = { maxPower: CLEAR_POWER_W, jitter: CLEAR_JITTER_WH };
