@@ -1,10 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
+import { programVersion } from '../lib/program-version.ts';
 import type { Terminal } from '../service/terminal.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './terminal/exit-codes.ts';
 import { printError } from './terminal/print-error.ts';
 import { fromSystemError } from './terminal/system-error.ts';
 import { wrapHelp } from './terminal/wrap-help.ts';
-import { version } from './version/version-command.ts';
 
 /**
  * Runs the command that the arguments name.
@@ -114,7 +114,7 @@ async function createProgram(
   const columns = () => program.configureOutput().getOutHelpWidth?.() ?? 80;
   program
     .description('Turns a real-time telemetry stream into daily energy.')
-    .version(version, '-V, --version', 'print the version')
+    .version(programVersion, '-V, --version', 'print the version')
     .option('-c, --config <file>', 'the configuration file (default: wattline.yaml in the current folder)')
     .option('--json', 'print data as JSON on standard output, and errors as JSON on standard error')
     .addOption(

@@ -57,7 +57,7 @@ const WATCH_EVERY_MS = 2 * SECOND_MS;
 export function createRemoteControl(options: RemoteControlOptions): RemoteControl {
   const { directory, tokens, machine, takeoverMs = TAKEOVER_MS } = options;
 
-  async function findOwner(workgroupId: string, call: RemoteCall, signal: AbortSignal): Promise<CallReply> {
+  async function callOwner(workgroupId: string, call: RemoteCall, signal: AbortSignal): Promise<CallReply> {
     const giveUpAt = performance.now() + takeoverMs;
     for (;;) {
       const found = await directory.find(workgroupId);
@@ -125,7 +125,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
       const path = FILE_OPERATIONS[operation] === 'sent' ? (args as { path: string }).path : undefined;
       const call = { workgroupId, operation, body: answerText({ args }), path, wake };
       try {
-        const reply = await findOwner(workgroupId, call, signal ? AbortSignal.any([signal, late]) : late);
+        const reply = await callOwner(workgroupId, call, signal ? AbortSignal.any([signal, late]) : late);
         return (
           reply.kind === 'answer' || reply.kind === 'failed' ? reply : { kind: 'not-running' }
         ) as OwnerOutcome<never>;

@@ -39,6 +39,14 @@ describe('devices', () => {
     const lastSeen = hours === undefined ? null : new Date(nowMs - hours * 3_600_000).toISOString();
     expect(deviceKind({ state, reason, since: null, lastSeen }, nowMs)).toBe(kind);
   });
+  test.each([
+    [23, 'asleep'],
+    [25, 'silent'],
+  ] as const)('a device without data that went to sleep %s hours ago is %s', (hours, kind) => {
+    const nowMs = Date.parse('2026-11-22T12:00:00Z');
+    const since = new Date(nowMs - hours * 3_600_000).toISOString();
+    expect(deviceKind({ ...status, state: 'offline', reason: 'asleep', since }, nowMs)).toBe(kind);
+  });
   test('a day without data is a gap, but not before the first data, and not on a day that has begun', () => {
     const day = (energyWh: number) => ({ [roof]: { energyWh } }) as unknown as DayDetails[string];
     const details = { '2026-11-19': day(5), '2026-11-20': {}, '2026-11-21': day(0), '2026-11-22': {} };

@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
-import packageFile from '../../../package.json' with { type: 'json' };
+import { programVersion } from '../../lib/program-version.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { printData } from '../terminal/output.ts';
-
-export const version = packageFile.version;
 
 export function addVersionCommand(program: Command, terminal: Terminal): void {
   program
     .command('version')
     .description('print the version')
     .action((_options, command: Command) => {
-      printData(command, terminal, { version, node: process.versions.node }, () => `wattline ${version}\n`);
+      const facts = { version: programVersion, node: process.versions.node };
+      printData(command, terminal, facts, () => `wattline ${programVersion}\n`);
     });
 }

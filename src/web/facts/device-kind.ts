@@ -11,7 +11,7 @@ import type { DeviceStatuses } from './answers.ts';
  */
 export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
 
-/** Solar devices sleep at night. A working device is never silent for longer. */
+/** Solar devices sleep at night. A working device is never silent for longer. `isAsleep` has the same time. */
 const SILENT_MS = dayMs;
 const calmReasons = new Set(['asleep']);
 
@@ -20,12 +20,14 @@ const calmReasons = new Set(['asleep']);
  * `stream.deviceTimeout` and for its own stream, so an old "online" or "asleep" says nothing.
  */
 export function deviceKind(
-  { state, reason, lastSeen }: Omit<DeviceStatuses[string], 'name'>,
+  { state, reason, since, lastSeen }: Omit<DeviceStatuses[string], 'name'>,
   nowMs = Date.now(),
 ): KindOfDevice {
   const isCalm = calmReasons.has(reason ?? '');
   if (state === 'offline' && !isCalm) return 'offline';
-  if (lastSeen !== null && nowMs - Date.parse(lastSeen) > SILENT_MS) return 'silent';
+  // A device that went to sleep and has never sent data is heard of when it said so.
+  const heardAt = lastSeen ?? (isCalm ? since : null);
+  if (heardAt !== null && nowMs - Date.parse(heardAt) > SILENT_MS) return 'silent';
   if (state === 'offline') return 'asleep';
   if (state === 'online') return 'online';
   return lastSeen === null ? 'unknown' : 'heard';

@@ -109,10 +109,11 @@ function stateLines(
 }
 
 /** How a device is, by the words of docs/design.md. */
-export function kindOf({ state, reason, lastSeen }: DeviceStatuses[string], nowMs: number): string {
+export function kindOf({ state, reason, since, lastSeen }: DeviceStatuses[string], nowMs: number): string {
   const isAsleep = reason === 'asleep';
   if (state === 'offline' && !isAsleep) return 'offline';
-  if (lastSeen !== null && nowMs - Date.parse(lastSeen) > 86_400_000) return 'silent';
+  const heardAt = lastSeen ?? (isAsleep ? since : null);
+  if (heardAt !== null && nowMs - Date.parse(heardAt) > 86_400_000) return 'silent';
   if (state === 'offline') return 'asleep';
   if (state === 'online') return 'online';
   return lastSeen === null ? 'unknown' : 'heard';
