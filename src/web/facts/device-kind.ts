@@ -11,7 +11,7 @@ import type { DeviceStatuses } from './answers.ts';
  */
 export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
 
-/** Solar devices sleep at night. A working device is never silent for longer. `isAsleep` has the same time. */
+/** Solar devices sleep at night. A working device is never silent for longer (see `isAsleep`). */
 const SILENT_MS = dayMs;
 const calmReasons = new Set(['asleep']);
 
