@@ -12,7 +12,7 @@
 -- restarts_late is true if the register has not restarted yet on the day of the reading, and still continues
 -- the day before. Then the first restart of this day is at most a day after the reading before. It is false
 -- if the register restarted at midnight too: the value fell by more than the jitter, or fell to less than the
--- jitter, or is more than 1 / reset_share_max() times the value of the evening.
+-- jitter, or the value of the evening is less than late_restart_share_min() of it.
 -- daily_reading:
 --   series_id, event_time_ms, value
 --   kind                              the event at this reading; null: none
@@ -82,7 +82,7 @@ SELECT * EXCLUDE (restart_ms, max_power_w, end_ms),
   value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
   value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
   coalesce(continues AND restart_ms - time_before_ms <= day_ms()
-    AND value_before >= reset_share_max() * value
+    AND value_before >= late_restart_share_min() * value
     AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)), false) AS restarts_late,
   event_time_ms - time_before_ms > restart_max_ms() AS is_after_silence
 FROM carried

@@ -48,9 +48,16 @@ export const eventConstants = {
   reset_share_max: {
     value: 0.5,
     unit: 'times',
-    meaning:
-      'a register was reset if it shows at most this share of the value before; a daily register that restarts late continues in the morning if the value before is at least this share of the new one',
+    meaning: 'a register was reset if it shows at most this share of the value before',
     reason: 'a register that shows more has lost a little, and has not started again',
+  },
+  late_restart_share_min: {
+    value: 0.5,
+    unit: 'times',
+    meaning:
+      'a daily register that restarts late continues in the morning if the value of the evening is at least this share of the new one',
+    reason:
+      'a register that shows more than twice the value of the evening has more likely restarted at midnight',
   },
   modulus_end_share: {
     value: 0.1,
