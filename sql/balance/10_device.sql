@@ -87,15 +87,33 @@ WITH own_source AS (
     END AS counts
   FROM weighed
   LEFT JOIN role ro ON ro.place = weighed.first_place
+), explained AS (
+  -- These sources, with what decides how they count. is_chosen_by_hand: the declaration of the device says
+  -- what its energy is. has_several_roles: its sources have more than one role. counts_in_part: only the rise
+  -- or only the fall of a net register counts.
+  SELECT *,
+    has_total OR energy_role IS NOT NULL AS is_chosen_by_hand,
+    coalesce(first_place < last_place, false) AS has_several_roles,
+    counts AND NOT has_total AND negative_role IS NOT NULL AS counts_in_part
+  FROM counted_source
 )
 SELECT device, source, valid_from, valid_to, role, negative_role, counts,
-  CASE WHEN NOT counts OR has_total OR negative_role IS NULL THEN 'whole' WHEN role = chosen_role THEN 'rise' ELSE 'fall' END AS part,
-  NOT has_total AND energy_role IS NULL AND coalesce(first_place < last_place, false) AS is_mixed,
+  CASE
+    WHEN NOT counts_in_part THEN 'whole'
+    WHEN role = chosen_role THEN 'rise'
+    ELSE 'fall'
+  END AS part,
+  NOT is_chosen_by_hand AND has_several_roles AS is_mixed,
   (count(*) FILTER (counts AND role IS NOT NULL) OVER devices)::INTEGER AS counting_sources,
   lacking_sources::INTEGER AS lacking_sources,
-  CASE WHEN has_total OR energy_role IS NOT NULL THEN NULL WHEN chosen_role IS NULL THEN 1 ELSE 0 END AS lacking_max,
+  CASE
+    WHEN is_chosen_by_hand THEN NULL
+    -- A single source needs no role, because nothing is added to it.
+    WHEN chosen_role IS NULL THEN 1
+    ELSE 0
+  END AS lacking_max,
   is_candidate AND role IS NULL AND has_span AS lacks_with_energy
-FROM counted_source
+FROM explained
 WINDOW devices AS (PARTITION BY device, valid_from)
 ORDER BY device, source, valid_from NULLS FIRST;
 
