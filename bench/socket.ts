@@ -49,7 +49,7 @@ export async function benchSocket(print: (line: string) => void): Promise<Ratio[
     {
       name: 'socket delivery, of the speed of bare socket.io',
       ratio: one['bare socket.io']! / one.socket!,
-      ratioMin: 0.8,
+      ratioMin: 0.6,
     },
     {
       name: 'the same where every frame is acknowledged, four under way at most',
