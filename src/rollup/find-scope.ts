@@ -123,8 +123,8 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
 const INTERVALS_MAX = 2_000_000n;
 
 /**
- * One call computes this many intervals of silences, which takes about 3 s. The other sources wait for a
- * later call. The rows of one transaction are in memory.
+ * After this many intervals of silences a call begins no other part, so it takes about 4 s. The other sources
+ * wait for a later call. The rows of one transaction are in memory.
  */
 export const CALL_INTERVALS_MAX = 4_000_000;
 
