@@ -10,7 +10,7 @@ import type { Ratio } from './decode.ts';
 import type { SocketWorkerAnswer, SocketWorkerRequest } from './socket-worker.ts';
 
 const FRAMES = 100;
-const ROUNDS = 30;
+const ROUNDS = 200;
 const ROUNDS_TO_WARM_UP = 8;
 const SUBSCRIBERS = 100;
 const BATCHES = 40;
