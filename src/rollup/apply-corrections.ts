@@ -12,7 +12,10 @@ export interface DayEffect {
 }
 
 /** True if people have corrected a touched day. @param options.all any day, touched or not */
-export async function hasCorrections(context: RollUpContext, { all }: { all: boolean }): Promise<boolean> {
+export async function touchesCorrections(
+  context: RollUpContext,
+  { all }: { all: boolean },
+): Promise<boolean> {
   return (await readRow<{ count: bigint }>(context, 'count_corrections', { all })).count > 0n;
 }
 

@@ -58,7 +58,7 @@ export async function rollUpCorrection(
     restatement: undefined,
     cause: 'correction',
     effects,
-    mayBeCorrected: true,
+    hasCorrections: true,
     hasDeclaredSources: true,
     hasSeveralSeries: true,
   });

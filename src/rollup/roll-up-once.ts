@@ -3,11 +3,12 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, localDateOf } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { bindSettings, type NextBatches } from './bind-settings.ts';
-import type { Restatement } from './bind-streams.ts';
+import { bindSettings } from './bind-settings.ts';
 import { computeTouched } from './compute-touched.ts';
 import { deletePending, loadPending, PENDING_READINGS_MAX } from './defer-devices.ts';
+import { mayComeFromData } from './find-failing-series.ts';
 import { CALL_INTERVALS_MAX } from './find-scope.ts';
+import { planWork, type Work } from './plan-work.ts';
 import { hasFewTemporaryRows, type RollUpContext, runStatement } from './rollup-context.ts';
 import { releaseRetried, type SeriesKey } from './set-aside.ts';
 import { type NewReadingsCount, storeNewReadings } from './store-new-readings.ts';
@@ -55,34 +56,58 @@ export interface RollUpResult {
   more: boolean;
 }
 
-/** One attempt of a roll-up. */
+/** How one attempt of a roll-up differs from others. */
 export interface Attempt {
   /** The most messages, but at least one batch. */
   messagesMax: number;
-  /** Number of batches of this attempt; `rollUpOnce` sets it. */
-  batches: number;
-  /** True if new batches come before waiting devices in this call. */
-  prefersNew?: boolean;
-  /** True if this call has computed waiting devices only; `rollUpOnce` sets it. */
-  isPendingOnly?: boolean;
+  /** True if new batches come before waiting devices. */
+  prefersNew: boolean;
   /** The days before this one are final already; undefined: unknown. */
   closedBefore?: string | undefined;
-  /** Chooses the touched series that a trial omits. A trial is always rolled back. */
+  /** Makes the attempt a trial, which is rolled back. It chooses the touched series that the trial omits. */
   omitSeries?: (touched: readonly SeriesKey[]) => readonly SeriesKey[];
 }
 
-/** Ends a trial that did not fail, so that its transaction is rolled back. */
-export class TrialRolledBack extends Error {}
+/** The end of an attempt. */
+type AttemptOutcome =
+  | { kind: 'done'; result: RollUpResult; workKind: Work['kind'] }
+  /** Something failed that may come from the data. Nothing has changed. `batches`: how many were read. */
+  | { kind: 'failed'; error: unknown; batches: number };
 
-/**
- * Runs all chapters once, in one transaction.
- * @throws TrialRolledBack at the end of a trial
- */
-export function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Promise<RollUpResult> {
-  return shard.transaction((connection) => runChapters(shard, connection, options, attempt), {
-    isQuiet: true,
-    keep: hasFewTemporaryRows,
-  });
+/** Ends the transaction of a trial, so that it is rolled back. */
+class TrialEnded extends Error {
+  readonly outcome: AttemptOutcome;
+
+  constructor(outcome: AttemptOutcome) {
+    super('the trial is rolled back');
+    this.outcome = outcome;
+  }
+}
+
+/** Runs all chapters once, in one transaction. */
+export async function rollUpOnce(
+  shard: Shard,
+  options: RollUpOptions,
+  attempt: Attempt,
+): Promise<AttemptOutcome> {
+  let batches = 0;
+  const onPlan = (work: Work) => {
+    batches = work.batches;
+  };
+  try {
+    return await shard.transaction(
+      async (connection) => {
+        const outcome = await runChapters(shard, connection, options, { ...attempt, onPlan });
+        if (attempt.omitSeries) throw new TrialEnded(outcome);
+        return outcome;
+      },
+      { isQuiet: true, keep: hasFewTemporaryRows },
+    );
+  } catch (error) {
+    if (error instanceof TrialEnded) return error.outcome;
+    if (!mayComeFromData(error)) throw error;
+    return { kind: 'failed', error, batches };
+  }
 }
 
 /** From this many messages on, a call uses all threads of DuckDB. */
@@ -92,99 +117,37 @@ async function runChapters(
   shard: Shard,
   connection: DuckDBConnection,
   options: RollUpOptions,
-  attempt: Attempt,
-): Promise<RollUpResult> {
+  attempt: Attempt & { onPlan: (work: Work) => void },
+): Promise<AttemptOutcome> {
   const { workgroup, closeAfterMs, runAll = false } = options;
-  const isAlone = workgroup.energyStreams.length === 1 && !runAll;
-  const context: RollUpContext = {
+  const settingsContext: RollUpContext = {
     connection,
     timezone: workgroup.timezone,
     closeAfterMs,
     runAll,
-    isAlone,
+    isAlone: workgroup.energyStreams.length === 1 && !runAll,
   };
-  const { next, restatement } = await bindSettings(context, workgroup, attempt.messagesMax);
-  const planned = planWork(next, restatement, attempt);
-  const { batchId, isPendingOnly, hasNew, hasSetAside, staysPending } = planned;
-  attempt.batches = planned.batches;
-  attempt.isPendingOnly = isPendingOnly;
-  const isRetry = hasSetAside && !isPendingOnly && !staysPending && (await releaseRetried(context)) > 0;
-  const work = { ...planned, isRetry };
-  const isIdle = !isPendingOnly && !hasNew && restatement === undefined && !isRetry;
-  const compute = () => computeChanges(context, options, attempt, work);
+  const { next, restatement } = await bindSettings(settingsContext, workgroup, attempt.messagesMax);
+  const work = planWork(next, restatement, attempt);
+  attempt.onPlan(work);
+  const { kind, batchId, newestId, messages, hasWaiting, hasSetAside } = work;
+  const context: RollUpContext = {
+    ...settingsContext,
+    hasDeferred: kind === 'new' && hasWaiting,
+    omitsSeries: hasSetAside || attempt.omitSeries !== undefined,
+  };
+  const retries = hasSetAside && (kind === 'all' || !hasWaiting);
+  const isRetry = retries && (await releaseRetried(context)) > 0;
+  const isIdle = kind === 'new' && messages === 0 && !isRetry;
   // Changed settings and waiting devices touch readings of any time.
-  const isMuch =
-    restatement !== undefined || isPendingOnly || isRetry || (next.messages ?? 0n) >= MANY_MESSAGES;
+  const isMuch = kind !== 'new' || isRetry || messages >= MANY_MESSAGES;
+  const compute = () => computeChanges(context, options, attempt, { ...work, isRetry });
   const changed = isIdle ? nothingChanged : await (isMuch ? shard.withAllThreads(compute) : compute());
   await storeProgress(context, work, runAll);
   await closeDays(context, options, { isWaiting: changed.isWaiting, closedBefore: attempt.closedBefore });
-  if (attempt.omitSeries) throw new TrialRolledBack();
   const { readings, rejected, days, isWaiting } = changed;
-  return { batchId, readings, rejected, days, more: batchId < work.newestId || isWaiting };
-}
-
-/** What one call computes. */
-interface Work {
-  /** The batches after this one, up to and including `batchId`. Without new batches, both are the same. */
-  afterBatchId: bigint;
-  batchId: bigint;
-  /** The newest batch of the warehouse. */
-  newestId: bigint;
-  /** Readings of later batches are new. */
-  arrivedAfterId: bigint;
-  /** Number of batches. */
-  batches: number;
-  /** True if the batches have messages. */
-  hasNew: boolean;
-  /** True if devices wait. */
-  hasPending: boolean;
-  /** True if this call computes only waiting devices, and reads no batch. */
-  isPendingOnly: boolean;
-  /** True if this call reads batches, and the waiting devices go on waiting. */
-  staysPending: boolean;
-  /** True if messages of the lake are read again. */
-  hasArchived: boolean;
-  /** True if there are corrections. */
-  mayBeCorrected: boolean;
-  /** True if series are set aside; isRetry: some of them are computed again. */
-  hasSetAside: boolean;
-  isRetry: boolean;
-  /** The changed settings; undefined if none has changed. */
-  restatement: Restatement | undefined;
-}
-
-/**
- * A call for waiting devices reads no batch. New batches have every second call, so that the other devices go
- * on. If settings have changed, everything is computed at once.
- */
-function planWork(
-  next: NextBatches,
-  restatement: Restatement | undefined,
-  { prefersNew = false }: Attempt,
-): Omit<Work, 'isRetry'> {
-  const { archived: hasArchived, has_pending: hasPending } = next;
-  const newestId = next.newest_id ?? -1n;
-  const afterBatchId = next.all_taken_id ?? -1n;
-  const hasMessages = Number(next.messages ?? 0n) > 0;
-  const staysPending = hasPending && restatement === undefined && prefersNew && hasMessages;
-  const isPendingOnly = hasPending && restatement === undefined && !staysPending;
-  const hasSetAside = next.set_aside > 0n;
-  return {
-    afterBatchId,
-    batchId: isPendingOnly ? afterBatchId : (next.batch_id ?? newestId),
-    newestId,
-    // The readings of waiting devices came with earlier batches.
-    arrivedAfterId: isPendingOnly ? -1n : (next.any_taken_id ?? -1n),
-    batches: isPendingOnly ? 0 : Number(next.batches),
-    hasNew: !isPendingOnly && hasMessages,
-    hasPending,
-    isPendingOnly,
-    staysPending,
-    hasArchived,
-    mayBeCorrected: next.corrections > 0n,
-    hasSetAside,
-    restatement,
-  };
+  const more = batchId < newestId || isWaiting;
+  return { kind: 'done', result: { batchId, readings, rejected, days, more }, workKind: kind };
 }
 
 /** The changes of a call. */
@@ -200,45 +163,25 @@ const nothingChanged: Changes = { readings: 0, rejected: 0, days: 0, isWaiting: 
 /**
  * Makes readings of the new messages, and computes the intervals and days that they, waiting devices and
  * changed rules touch.
+ * @param work.isRetry true if series that were set aside are computed again
  */
 async function computeChanges(
   context: RollUpContext,
   options: RollUpOptions,
   attempt: Attempt,
-  work: Work,
+  work: Work & { isRetry: boolean },
 ): Promise<Changes> {
   const { workgroup, closeAfterMs, indexAll = false } = options;
-  const {
-    afterBatchId,
-    batchId,
-    arrivedAfterId,
-    hasPending,
-    isPendingOnly,
-    staysPending,
-    mayBeCorrected,
-    isRetry,
-    restatement,
-  } = work;
+  const { kind, restatement, isRetry, afterBatchId, batchId, arrivedAfterId, hasCorrections } = work;
   const nowMs = BigInt(options.clock.now());
   const readingsMax = options.pendingReadingsMax ?? PENDING_READINGS_MAX;
   let stored: NewReadingsCount = { readings: 0, rejected: 0 };
-  if (isPendingOnly) await loadPending(context, readingsMax);
-  else
-    stored = await storeNewReadings(context, {
-      ...work,
-      nowMs,
-      rejudges: restatement !== undefined || isRetry,
-    });
-  context.omitsSeries = work.hasSetAside || attempt.omitSeries !== undefined;
-  if (staysPending) context.hasDeferred = true;
-  const { hasSeveralSeries } = await computeTouched(context, {
+  if (kind === 'waiting') await loadPending(context, readingsMax);
+  else stored = await storeNewReadings(context, { ...work, nowMs, rejudges: kind === 'all' || isRetry });
+  const { hasSeveralSeries } = await computeTouched(context, work, {
     workgroup,
-    restatement,
-    isRetry,
     indexAll,
-    attempt,
-    endsPending: hasPending && restatement !== undefined,
-    isPendingOnly,
+    omitSeries: attempt.omitSeries,
     pendingBudget: { readingsMax, completeId: afterBatchId, batchId },
     intervalsMax: BigInt(options.intervalsMax ?? CALL_INTERVALS_MAX),
   });
@@ -250,7 +193,7 @@ async function computeChanges(
     nowMs,
     batchId,
     arrivedAfterId,
-    mayBeCorrected,
+    hasCorrections,
     hasDeclaredSources,
     hasSeveralSeries,
   });
@@ -259,11 +202,13 @@ async function computeChanges(
       complete_id: afterBatchId,
       taken_id: arrivedAfterId,
     });
-  const isWaiting =
-    hasPending && !staysPending
-      ? await deletePending(context, { all: !isPendingOnly })
-      : context.hasDeferred === true;
-  return { ...stored, days, isWaiting };
+  return { ...stored, days, isWaiting: await endWaiting(context, work) };
+}
+
+/** Deletes the waiting work that this call has done. @returns true if devices still wait */
+async function endWaiting(context: RollUpContext, { kind, hasWaiting }: Work): Promise<boolean> {
+  if (kind === 'new' || !hasWaiting) return context.hasDeferred === true;
+  return deletePending(context, { all: kind === 'all' });
 }
 
 /** Stores which batches are rolled up, and deletes the messages of the lake that every stream has read. */

@@ -1,14 +1,13 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { settingsOf } from './bind-settings.ts';
-import { describeFailure, findFailingSeries, mayComeFromData } from './find-failing-series.ts';
+import { describeFailure, findFailingSeries } from './find-failing-series.ts';
 import {
   type Attempt,
   firstOpenDay,
   type RollUpOptions,
   type RollUpResult,
   rollUpOnce,
-  TrialRolledBack,
 } from './roll-up-once.ts';
 import { type SeriesKey, setAside } from './set-aside.ts';
 
@@ -51,7 +50,7 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
   lastRuns.delete(shard);
   // With other settings, the last run can have closed other days.
   const closedBefore = last?.settings === state.settings ? last.openDay : undefined;
-  const result = await rollUpSafely(shard, options, { closedBefore, prefersNew: pendingRuns.has(shard) });
+  const result = await rollUpSafely(shard, options, { closedBefore, prefersNew: waitingRuns.has(shard) });
   if (!result.more) lastRuns.set(shard, { ...state, batchId: result.batchId });
   return result;
 }
@@ -69,7 +68,7 @@ interface LastRun {
 
 const lastRuns = new WeakMap<Shard, LastRun>();
 /** The shards whose last call has computed waiting devices only. New batches come next. */
-const pendingRuns = new WeakSet<Shard>();
+const waitingRuns = new WeakSet<Shard>();
 
 /**
  * Rolls up; after a failure it tries again with half of the messages, and at last without the failing series.
@@ -79,22 +78,18 @@ async function rollUpSafely(
   options: RollUpOptions,
   about: Pick<Attempt, 'closedBefore' | 'prefersNew'>,
 ): Promise<RollUpResult> {
-  const attempt: Attempt = {
-    messagesMax: options.messagesMax ?? messagesMaxOf(options.workgroup),
-    batches: 0,
-    ...about,
-  };
+  let messagesMax = options.messagesMax ?? messagesMaxOf(options.workgroup);
   for (let rounds = 0; ; ) {
-    try {
-      const result = await rollUpOnce(shard, options, attempt);
-      if (attempt.isPendingOnly) pendingRuns.add(shard);
-      else pendingRuns.delete(shard);
-      return result;
-    } catch (error) {
-      if (!mayComeFromData(error)) throw error;
-      if (attempt.batches > 1) attempt.messagesMax = Math.floor(attempt.messagesMax / 2);
-      else if (++rounds > ROUNDS_MAX || !(await setFailingSeriesAside(shard, options, attempt))) throw error;
+    const attempt: Attempt = { messagesMax, ...about };
+    const outcome = await rollUpOnce(shard, options, attempt);
+    if (outcome.kind === 'done') {
+      if (outcome.workKind === 'waiting') waitingRuns.add(shard);
+      else waitingRuns.delete(shard);
+      return outcome.result;
     }
+    if (outcome.batches > 1) messagesMax = Math.floor(messagesMax / 2);
+    else if (++rounds > ROUNDS_MAX || !(await setFailingSeriesAside(shard, options, attempt)))
+      throw outcome.error;
   }
 }
 
@@ -113,22 +108,13 @@ function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
 async function setFailingSeriesAside(
   shard: Shard,
   options: RollUpOptions,
-  { messagesMax, prefersNew = false }: Attempt,
+  attempt: Attempt,
 ): Promise<boolean> {
   const { logger, clock } = options;
-  const tryWith = async (omitSeries: Attempt['omitSeries']): Promise<unknown> => {
-    try {
-      return await rollUpOnce(shard, options, {
-        messagesMax,
-        prefersNew,
-        batches: 0,
-        omitSeries: omitSeries!,
-      });
-    } catch (error) {
-      if (error instanceof TrialRolledBack) return undefined;
-      if (!mayComeFromData(error)) throw error;
-      return error;
-    }
+  /** @returns the error of the trial; undefined if it did not fail */
+  const tryWith = async (omitSeries: NonNullable<Attempt['omitSeries']>): Promise<unknown> => {
+    const outcome = await rollUpOnce(shard, options, { ...attempt, omitSeries });
+    return outcome.kind === 'failed' ? outcome.error : undefined;
   };
   let touched: readonly SeriesKey[] = [];
   const withoutAny = await tryWith((all) => {

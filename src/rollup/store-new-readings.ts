@@ -14,7 +14,7 @@ interface NewReadingsOptions {
   /** True if messages of the lake are read again. */
   hasArchived: boolean;
   /** True if there are corrections. */
-  mayBeCorrected: boolean;
+  hasCorrections: boolean;
   nowMs: bigint;
   /** True if rules or settings have changed, so stored readings are checked again too. */
   rejudges: boolean;
@@ -25,7 +25,7 @@ interface NewReadingsOptions {
  */
 export async function storeNewReadings(
   context: RollUpContext,
-  { afterBatchId, batchId, hasArchived, mayBeCorrected, nowMs, rejudges }: NewReadingsOptions,
+  { afterBatchId, batchId, hasArchived, hasCorrections, nowMs, rejudges }: NewReadingsOptions,
 ): Promise<NewReadingsCount> {
   const batches = { after: afterBatchId, upto: batchId };
   let extracted = await runStatement(context, 'extract_readings', {
@@ -58,7 +58,7 @@ export async function storeNewReadings(
   const bounds = { low_ms: found.low_ms, high_ms: found.high_ms };
   const incoming = taken - (taken > 1 ? await dropRepeated(context) : 0);
   const hasExclusions =
-    mayBeCorrected && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
+    hasCorrections && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
   const known = await supersede(context, bounds, hasExclusions);
   const excluded = hasExclusions ? await storeIncomingExclusions(context) : 0;
   await runStatement(context, 'store_readings');

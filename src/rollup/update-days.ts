@@ -2,9 +2,9 @@ import { dayStart, type LocalDate } from '../lib/time.ts';
 import {
   correctCandidates,
   type DayEffect,
-  hasCorrections,
   noteCorrectedDays,
   readEffects,
+  touchesCorrections,
 } from './apply-corrections.ts';
 import type { Restatement } from './bind-streams.ts';
 import { asBounds, joinNearStretches } from './find-stretches.ts';
@@ -34,7 +34,7 @@ interface DayOptions {
   /** True if series that were set aside are computed again. */
   isRetry?: boolean;
   /** True if there are corrections. */
-  mayBeCorrected: boolean;
+  hasCorrections: boolean;
   /** True if devices have declared sources. */
   hasDeclaredSources: boolean;
   /** True if a source has more than one series, so they can contradict each other. */
@@ -50,7 +50,7 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
   const { hasDeclaredSources } = options;
   if (context.omitsSeries) await touchOmittedDays(context);
   if (hasDeclaredSources) await runStatement(context, 'touch_other_sources');
-  const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: false }));
+  const isCorrected = options.hasCorrections && (await touchesCorrections(context, { all: false }));
   if (isCorrected) {
     await noteCorrectedDays(context, { all: false });
     if (hasDeclaredSources) await runStatement(context, 'touch_other_sources');
@@ -73,7 +73,7 @@ async function restateAllDays(context: RollUpContext, options: DayOptions): Prom
   const { timezone } = context;
   await bindDays(context, dayStart(first_day, timezone), dayStart(last_day, timezone), { byInterval: true });
   await runStatement(context, 'touch_all_days');
-  const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: true }));
+  const isCorrected = options.hasCorrections && (await touchesCorrections(context, { all: true }));
   if (isCorrected) await noteCorrectedDays(context, { all: true });
   if (options.hasDeclaredSources) await runStatement(context, 'touch_other_sources');
   return storeDays(context, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
