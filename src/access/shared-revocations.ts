@@ -18,12 +18,15 @@ interface SharedRevocationsOptions {
 }
 
 /**
- * The revocations, and a version that tells when the last one was added. The version differs after Redis has
- * lost its data.
+ * The revocations, and the time at which the last one was added, as a version. The version differs after
+ * Redis has lost its data.
  */
 const KEYS = ['wattline:revoked', 'wattline:revoked:version'];
 const CHANNEL = 'wattline:revoked:news';
-/** Commands of this machine revoke tokens by writing to the file, and send no message. */
+/**
+ * The file is read this often. A command revokes a token in the file first. It also tells Redis, but Redis
+ * may be away.
+ */
 const LOOK_EVERY_MS = 400;
 /** Without news, Redis is asked this often, because a message with news can be lost. */
 const PULL_EVERY_MS = 5 * SECOND_MS;
@@ -39,8 +42,8 @@ const PULL = redisScript(`
   local isKnown = version == ARGV[1] and redis.call('HLEN', KEYS[1]) == tonumber(ARGV[2])
   return {version, isKnown and 1 or 0, isKnown and {} or redis.call('HGETALL', KEYS[1])}`);
 /**
- * Arguments: the channel, then ids and times. The first time of an id counts. Tells the others if something
- * is new.
+ * Arguments: the channel, then ids and times. The first time of an id counts. If something is new, the other
+ * machines are told.
  */
 const PUSH = redisScript(`
   local added = 0
@@ -56,7 +59,7 @@ const PUSHED_AT_ONCE = 1_000;
 
 /**
  * Tells all machines of one revocation at once.
- * @throws TransientError if Redis cannot be reached; a process of the own data folder tells them when it can
+ * @throws TransientError if Redis cannot be reached. A running process of this data folder tells them later
  */
 export async function tellRevocation(
   redis: Pick<RedisConnection, 'run'>,

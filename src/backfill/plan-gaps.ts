@@ -27,10 +27,14 @@ export interface OpenGap {
   available: Availability['kind'];
 }
 
+/** The length of a piece. It is longer if the period would have more than `PIECES_MAX` pieces. */
 const PIECE_MS = 10 * MINUTE_MS;
 const PIECES_MAX = 500;
+/** Counting the messages takes a request for each piece. With more pieces only the whole is counted. */
 const PIECES_COUNTED_MAX = 50;
-const REQUEST_MESSAGES = 2_500;
+/** The number of requests is estimated with this many messages for each. */
+const MESSAGES_PER_REQUEST = 2_500;
+/** The days of a longer plan are not listed. */
 const DAYS_LISTED_MAX = 10_000;
 
 type StreamRequest = Extract<BackfillRequest, { source: 'stream' }>;
@@ -66,11 +70,11 @@ export async function planStream(
     await countPieces(pieces, { first: from.messages, afterAll, messagesFrom });
   }
   const requests =
-    pieces.length === 0 ? 0 : Math.max(pieces.length, Math.ceil((messages ?? 0) / REQUEST_MESSAGES));
+    pieces.length === 0 ? 0 : Math.max(pieces.length, Math.ceil((messages ?? 0) / MESSAGES_PER_REQUEST));
   return { source: 'stream', pieces, requests, days: daysOfPieces(pieces), messages, notes, unfillable: [] };
 }
 
-/** Asks the server for the number of messages of each piece. With many pieces only the whole is known. */
+/** Asks the server for the number of messages of each piece, unless there are many pieces. */
 async function countPieces(
   pieces: BackfillPlan['pieces'],
   counts: { first: number; afterAll: number; messagesFrom(ms: UtcMs): Promise<number> },

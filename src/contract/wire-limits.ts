@@ -20,7 +20,7 @@ export const limits = {
   itemsPerIngestMax: 10_000,
   ingestBytesMax: 8 * MEBIBYTE,
   /**
-   * The size of the incoming request bodies and the unread answers of one token: sixteen of the largest.
+   * The bodies of one token that arrive, and its answers that are not read yet: sixteen of the largest size.
    */
   bytesUnderWayMax: 128 * MEBIBYTE,
   /** One message: its fields, and its encoded bytes. */

@@ -3,7 +3,7 @@ import { access, constants, open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorCode, isMissing } from '../lib/errors.ts';
-import { appendBytesMin, diskFullWords } from '../stream/log/log-disk.ts';
+import { APPEND_BYTES_MIN, diskFullWords } from '../stream/log/log-disk.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
 const GIB = 1024 ** 3;
@@ -93,7 +93,7 @@ export function spaceFacts(dataDir: string, facts: FileSystemFacts, isShared: bo
 function spaceFact(dataDir: string, { bsize, blocks, bavail }: FileSystemFacts): Fact {
   const freeBytes = bavail * bsize;
   const share = blocks === 0 ? 0 : bavail / blocks;
-  if (freeBytes < appendBytesMin) return problem(diskFullWords(dataDir, freeBytes));
+  if (freeBytes < APPEND_BYTES_MIN) return problem(diskFullWords(dataDir, freeBytes));
   const finding = `${(freeBytes / GIB).toFixed(1)} GiB of ${((blocks * bsize) / GIB).toFixed(1)} GiB are free`;
   const isLittle = freeBytes < FREE_BYTES_WARN || (share < FREE_SHARE_WARN && freeBytes < FREE_BYTES_ENOUGH);
   return isLittle ? warning(finding, 'free some space, or move the data to a larger disk') : ok(finding);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EncodedBatch, encodeMessages, type IngestItem } from '../contract/encode-messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { problemsListedMax } from '../stream/ingest/check-items.ts';
+import { PROBLEMS_LISTED_MAX } from '../stream/ingest/check-items.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { LineContext, LineReader } from './read-influx-line.ts';
 
@@ -76,7 +76,7 @@ export async function takeLines(
     if (problem === undefined) taken.accepted++;
     else {
       taken.refusedCount++;
-      if (taken.refused.length < problemsListedMax)
+      if (taken.refused.length < PROBLEMS_LISTED_MAX)
         taken.refused.push({ line: number, reason: problem.reason });
       counter.refused(`line ${number}`, problem.reason);
     }

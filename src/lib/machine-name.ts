@@ -12,3 +12,8 @@ export function machineName(): string {
     return hostname();
   }
 }
+
+/** The name of the machine in a text of `machineName`. It stays the same when the machine starts again. */
+export function hostOf(machine: string): string {
+  return machine.split(' ')[0]!;
+}

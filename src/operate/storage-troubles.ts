@@ -6,7 +6,7 @@ import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
-import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
+import { APPEND_BYTES_MIN, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
 import { readControlFile } from '../worker-rpc/control-file.ts';
 import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
 
@@ -24,7 +24,7 @@ export function storageTroubles(
   const folder = join(dataDir, 'stream');
   if (stream.log === 'lmdb' && existsSync(folder)) {
     const freeBytes = freeBytesOnDisk(folder);
-    if (freeBytes < appendBytesMin) messages.push(diskFullWords(folder, freeBytes));
+    if (freeBytes < APPEND_BYTES_MIN) messages.push(diskFullWords(folder, freeBytes));
     try {
       checkLmdbFile(join(folder, workgroupId));
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { HealthCheck } from '../http/health-routes.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
-import { appendBytesMin, diskFullWords, readFreeBytes } from '../stream/log/log-disk.ts';
+import { APPEND_BYTES_MIN, diskFullWords, readFreeBytes } from '../stream/log/log-disk.ts';
 import type { RetentionFrom } from '../stream/log/retention-clock.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
@@ -31,7 +31,7 @@ export function watchStreamLogs(
     },
     async readiness({ maySeeNames }) {
       const freeBytes = await readFreeBytes(folder);
-      const isFull = freeBytes < appendBytesMin;
+      const isFull = freeBytes < APPEND_BYTES_MIN;
       const problems = [
         ...(isFull ? [diskFullWords(folder, freeBytes)] : []),
         ...[...failures].map(([workgroupId, message]) => `workgroup ${workgroupId}: ${message}`),

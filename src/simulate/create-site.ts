@@ -14,7 +14,7 @@ import type { SourceRole } from '../roles/role.ts';
 import { type Arrival, arrivalsOfDay, byArrival, type SiteItem } from './arrivals.ts';
 import { createCalendar } from './calendar.ts';
 import { type DailyTruth, truthOf } from './daily-truth.ts';
-import { arrivalDelayMsMax } from './outage.ts';
+import { ARRIVAL_DELAY_MS_MAX } from './outage.ts';
 import { type DeviceKind, planSite, siteEnergyStreams } from './plan-site.ts';
 
 /**
@@ -88,7 +88,7 @@ export function createSite(options: SiteOptions): Site {
     if (untilMs <= startMs) return [];
     const found: Arrival[] = [];
     const lastDay = localDateOf(untilMs, timezone);
-    let day = localDateOf(Math.max(startMs, fromMs - arrivalDelayMsMax), timezone);
+    let day = localDateOf(Math.max(startMs, fromMs - ARRIVAL_DELAY_MS_MAX), timezone);
     for (; day <= lastDay; day = addDays(day, 1)) {
       const all = arrivalsOn(day);
       for (let at = firstAt(all, fromMs); at < all.length && all[at]!.arrivedMs < untilMs; at++)
@@ -122,7 +122,7 @@ export function createSite(options: SiteOptions): Site {
       }
     },
     truth: (day, untilMs = Number.POSITIVE_INFINITY) => truthOf(calendar, day, untilMs),
-    settledMs: (day) => calendar.boundsOf(day).endMs + arrivalDelayMsMax,
+    settledMs: (day) => calendar.boundsOf(day).endMs + ARRIVAL_DELAY_MS_MAX,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { TelemetryItem } from '../contract/messages.ts';
 import { HOUR_MS, type UtcMs } from '../lib/time.ts';
 import type { SeriesDay } from './model-day.ts';
-import { batteryCapacityWh } from './modelled-power.ts';
+import { BATTERY_CAPACITY_WH } from './modelled-power.ts';
 import { smoothNoise } from './noise.ts';
 import type { SitePlan } from './plan-site.ts';
 
@@ -36,7 +36,7 @@ export function fieldsOf(
       return {
         register_wh: registers.registerWh,
         power_w: powerW,
-        charge_percent: round((100 * (series.storedWh[index] ?? 0)) / batteryCapacityWh, 1),
+        charge_percent: round((100 * (series.storedWh[index] ?? 0)) / BATTERY_CAPACITY_WH, 1),
         health_percent: 97,
         voltage_v: vary(1, 49.5, 53.2, 2),
         current_a: round(powerW / 51.2, 2),

@@ -47,8 +47,8 @@ export function loadW(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number 
   return 280 + 900 * bump(7.5, 1.2) + 1_700 * bump(19.5, 2) + appliance * bump(14, 7) + 150 * flicker;
 }
 
-export const batteryCapacityWh = 10_000;
-const BATTERY_MOST_W = 4_000;
+export const BATTERY_CAPACITY_WH = 10_000;
+const BATTERY_W_MAX = 4_000;
 const RESERVE_WH = 1_500;
 const DISCHARGE_FROM_MS = 16.5 * HOUR_MS;
 
@@ -66,10 +66,10 @@ export function createBattery(bounds: DayBounds) {
       const sinceStartMs = timeMs - bounds.startMs;
       let powerW = 0;
       if (sinceStartMs < DISCHARGE_FROM_MS) {
-        powerW = Math.max(0, Math.min(surplusW, BATTERY_MOST_W, (batteryCapacityWh - storedWh) / hours));
+        powerW = Math.max(0, Math.min(surplusW, BATTERY_W_MAX, (BATTERY_CAPACITY_WH - storedWh) / hours));
       } else {
         const hoursLeft = Math.max(hours, (bounds.endMs - HOUR_MS - timeMs) / HOUR_MS);
-        powerW = -Math.min(BATTERY_MOST_W, Math.max(0, storedWh - RESERVE_WH) / hoursLeft);
+        powerW = -Math.min(BATTERY_W_MAX, Math.max(0, storedWh - RESERVE_WH) / hoursLeft);
       }
       storedWh += powerW * hours;
       return powerW;

@@ -8,13 +8,13 @@ export interface Outage {
   endMs: UtcMs;
 }
 
-const OUTAGE_MOST_MS = 90 * MINUTE_MS;
+const OUTAGE_MS_MAX = 90 * MINUTE_MS;
 const BURST_MS = 6 * SECOND_MS;
-const STRAGGLE_MOST_MS = 4 * MINUTE_MS;
-const RESEND_MOST_MS = 2 * MINUTE_MS;
+const STRAGGLE_MS_MAX = 4 * MINUTE_MS;
+const RESEND_MS_MAX = 2 * MINUTE_MS;
 /** The longest time between an event and the arrival of its message. */
-export const arrivalDelayMsMax =
-  OUTAGE_MOST_MS + BURST_MS + STRAGGLE_MOST_MS + RESEND_MOST_MS + 10 * SECOND_MS;
+export const ARRIVAL_DELAY_MS_MAX =
+  OUTAGE_MS_MAX + BURST_MS + STRAGGLE_MS_MAX + RESEND_MS_MAX + 10 * SECOND_MS;
 
 /**
  * The outage of a device that begins on a day; undefined if there is none. On every day one inverter has an
@@ -30,7 +30,7 @@ export function outageOf(
   const inverters = plan.devices.filter(({ kind }) => kind === 'inverter').length;
   const isDue = device.kind === 'inverter' && device.ordinal === dayNumber % inverters;
   if (!isDue && draw(30) > 0.2) return undefined;
-  const lengthMs = 15 * MINUTE_MS + Math.floor(draw(31) * (OUTAGE_MOST_MS - 15 * MINUTE_MS));
+  const lengthMs = 15 * MINUTE_MS + Math.floor(draw(31) * (OUTAGE_MS_MAX - 15 * MINUTE_MS));
   const isOverMidnight = !isDue && draw(32) < 0.4;
   const startMs = isOverMidnight
     ? bounds.endMs - Math.floor(lengthMs * (0.2 + 0.6 * draw(33)))
@@ -53,12 +53,12 @@ export function arrivalsOf(
   const outage = outages.find(({ startMs, endMs }) => eventMs >= startMs && eventMs < endMs);
   const latencyMs = 150 + Math.floor(draw(40) * 2_000);
   // One message in fifty arrives after later ones.
-  const stragglesMs = draw(41) < 0.02 ? Math.floor(draw(42) * STRAGGLE_MOST_MS) : 0;
+  const stragglesMs = draw(41) < 0.02 ? Math.floor(draw(42) * STRAGGLE_MS_MAX) : 0;
   const firstMs = outage
     ? outage.endMs +
       SECOND_MS +
       Math.floor((BURST_MS * (eventMs - outage.startMs)) / (outage.endMs - outage.startMs))
     : eventMs + latencyMs + stragglesMs;
   const isSentAgain = draw(43) < (outage ? 0.06 : 0.01);
-  return isSentAgain ? [firstMs, firstMs + 500 + Math.floor(draw(44) * RESEND_MOST_MS)] : [firstMs];
+  return isSentAgain ? [firstMs, firstMs + 500 + Math.floor(draw(44) * RESEND_MS_MAX)] : [firstMs];
 }

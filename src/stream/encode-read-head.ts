@@ -22,7 +22,7 @@ const MEMBERS_ALWAYS = 6;
 /**
  * The largest size of the messages in one REST answer, so that the body stays within the contract's limit.
  */
-export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;
+export const READ_MESSAGES_BYTES_MAX = limits.readBytesMax - READ_HEAD_BYTES_MAX;
 
 /** An answer without its messages. A socket frame also has its subscription and its start. */
 type ReadBodyHead = Omit<ReadBody, 'messages'> & {

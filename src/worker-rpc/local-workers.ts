@@ -1,4 +1,4 @@
-import { machineName } from '../lib/machine-name.ts';
+import { hostOf, machineName } from '../lib/machine-name.ts';
 import { processFacts } from '../lib/process-facts.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { isAlive } from './control.ts';
@@ -53,7 +53,7 @@ function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
   const isSameBoot = machine === undefined || machine === own;
   if ((isSameBoot || hasWritten(file)) && isAlive(pid))
     return processFacts(pid)?.isStopped ? 'stopped' : 'living';
-  return machine !== undefined && machine.split(' ')[0] === own.split(' ')[0] ? 'ended' : 'unknown';
+  return machine !== undefined && hostOf(machine) === hostOf(own) ? 'ended' : 'unknown';
 }
 
 /**
@@ -63,7 +63,7 @@ function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
  */
 function hasWritten({ pid, machine, writtenAtMs }: WorkerFile): boolean {
   const startedAtMs = processFacts(pid)?.startedAtMs;
-  const isHere = machine?.split(' ')[0] === machineName().split(' ')[0];
+  const isHere = machine !== undefined && hostOf(machine) === hostOf(machineName());
   return isHere && startedAtMs !== undefined && startedAtMs <= writtenAtMs + ROUNDED_MS;
 }
 

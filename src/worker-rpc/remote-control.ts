@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessTokens } from '../access/process-token.ts';
 import type { OwnerOutcome } from '../http/answer-of-owner.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { hostOf } from '../lib/machine-name.ts';
 import { MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
@@ -111,7 +112,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
           () => undefined,
         );
         if (reply?.kind === 'answer')
-          yield { machine: worker.machine.split(' ')[0]!, status: statusOf(workgroupId, reply.answer) };
+          yield { machine: hostOf(worker.machine), status: statusOf(workgroupId, reply.answer) };
       }
     } catch {
       // Redis cannot be reached.

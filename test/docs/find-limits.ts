@@ -47,15 +47,15 @@ function evaluate(expression: string, known: Readonly<Record<string, number>>): 
 }
 
 /**
- * The constants that must be on the page, or be known to be internal: those with a name such as `ROWS_MAX`,
- * exported or not, and members of files such as `wire-limits.ts`. How much a view of the web page draws is
- * not a limit.
+ * The constants that must be on the page, or be known to be internal: those with a name such as `ROWS_MAX` or
+ * `rowsMax`, exported or not, and members of files such as `wire-limits.ts`. How much a view of the web page
+ * draws is not a limit.
  */
 export function findLimits(): string[] {
   return readSources(repositoryRoot).flatMap(({ path, text }) => {
     const file = basename(path);
     if (path.startsWith('src/web/')) return [];
-    const constant = [...text.matchAll(/^(?:export )?const (\w+_(?:MAX|LIMIT)) = /gm)];
+    const constant = [...text.matchAll(/^(?:export )?const (\w+(?:_MAX|_LIMIT|Max)) =\s/gm)];
     const members = /(?<!learn)-limits\.ts$/.test(file) ? [...text.matchAll(/^ {2}([a-z]\w*): /gm)] : [];
     return [...constant, ...members].map(([, name]) => `${file} ${name}`);
   });

@@ -12,6 +12,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'energy-stream.ts REGISTER_WH_MAX',
     'cron.ts SEARCH_DAYS_MAX DAYS_OF_MONTH_MAX',
     'cbor-writer.ts INTEGER_MAX',
+    'chunk.ts MESSAGES_PER_CHUNK_MAX',
     'check-items.ts INTEGER_MAX',
     'fast-reader.ts SAFE_HIGH_MAX',
     'parse-line.ts INT64_MAX UINT64_MAX',
@@ -139,7 +140,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'redis-scripts.ts PAGE_CHUNKS_MAX TRIM_CHUNKS_MAX',
     'redis-store.ts PAGE_BYTES_MAX',
     'replay-cases.ts REPORT_DAYS_MAX',
-    'roll-up.ts READINGS_MAX',
+    'roll-up.ts MESSAGES_MAX READINGS_MAX',
     'shard-demand.ts OPENINGS_MAX',
     'shard-room.ts HIBERNATING_MAX',
     'socket-answer.ts ANSWER_BYTES_MAX',
@@ -159,7 +160,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
   ],
   'the room for a head or a key that we write ourselves': [
     'cbor-writer.ts HEAD_BYTES_MAX',
-    'encode-read-head.ts READ_HEAD_BYTES_MAX',
+    'encode-read-head.ts READ_HEAD_BYTES_MAX READ_MESSAGES_BYTES_MAX',
     'member-keys.ts KEY_BYTES_MAX',
     'object-store.ts KEY_BYTES_MAX',
     'socket-frames.ts FRAME_HEAD_BYTES_MAX',
@@ -196,6 +197,10 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'source-file.ts STRUCTS_DEPTH_MAX',
     'suggest-streams.ts RESTARTS_PER_DAY_MAX',
     'text-encoding.ts OTHER_ZEROS_MAX',
+  ],
+  'how the devices of a simulated site behave': [
+    'modelled-power.ts BATTERY_W_MAX',
+    'outage.ts OUTAGE_MS_MAX STRAGGLE_MS_MAX RESEND_MS_MAX ARRIVAL_DELAY_MS_MAX',
   ],
   'calls between the workers of one operator': [
     'remote-wire.ts SENT_FILE_BYTES_MAX ARGUMENTS_BYTES_MAX',

@@ -57,7 +57,7 @@ test('the page lists every constant of the rules as it is, in their order', () =
 function valueText({ value, unit }: RuleConstant): string {
   const text = `${value.toLocaleString('en')} ${unit}`;
   const part =
-    unit === 'ms' && value < 1e10 ? lengths.find(([ms]) => value >= ms && value % ms === 0) : undefined;
+    unit === 'ms' && value < 1e11 ? lengths.find(([ms]) => value >= ms && value % ms === 0) : undefined;
   return part ? `${text} (${value / part[0]} ${part[1]})` : text;
 }
 const lengths = [

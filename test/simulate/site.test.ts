@@ -5,7 +5,7 @@ import { deviceStatusItemSchema, telemetryItemSchema } from '../../src/contract/
 import { addDays, DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
 import type { Arrival } from '../../src/simulate/arrivals.ts';
 import { createSite, type Site, type SiteOptions } from '../../src/simulate/create-site.ts';
-import { arrivalDelayMsMax } from '../../src/simulate/outage.ts';
+import { ARRIVAL_DELAY_MS_MAX } from '../../src/simulate/outage.ts';
 import { rounds } from '../support/rounds.ts';
 
 const zone = 'Europe/Paris';
@@ -18,7 +18,7 @@ function siteOf(options: Partial<SiteOptions> = {}): Site {
 /** The arrivals up to the one with the last reading before `untilMs`. */
 function arrivalsThrough(site: Site, untilMs: number): Arrival[] {
   return site
-    .arrivals(site.startMs, untilMs + arrivalDelayMsMax)
+    .arrivals(site.startMs, untilMs + ARRIVAL_DELAY_MS_MAX)
     .filter(({ item }) => item.event_time <= untilMs);
 }
 
@@ -260,7 +260,7 @@ describe('the messages', () => {
     for (const { item, arrivedMs } of site.arrivals(startMs, startMs + 5 * DAY_MS)) {
       expect(item.event_time).toBeGreaterThanOrEqual(startMs);
       expect(arrivedMs).toBeGreaterThan(item.event_time);
-      expect(arrivedMs).toBeLessThan(item.event_time + arrivalDelayMsMax);
+      expect(arrivedMs).toBeLessThan(item.event_time + ARRIVAL_DELAY_MS_MAX);
       expect(arrivedMs).toBeLessThan(site.settledMs(localDateOf(item.event_time, zone)));
     }
   });

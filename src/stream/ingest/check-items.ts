@@ -15,7 +15,7 @@ type CheckedItems =
   /** `problems` has the first hundred problems. `badItems` counts all bad items. */
   | { kind: 'invalid'; problems: ItemProblem[]; badItems: number };
 
-export const problemsListedMax = 100;
+export const PROBLEMS_LISTED_MAX = 100;
 
 /**
  * Checks decoded items against `telemetryItemSchema` and `deviceStatusItemSchema`. It does not use zod,
@@ -34,7 +34,7 @@ export function checkItems(
   let isBad = false;
   const report: Report = (field, reason) => {
     isBad = true;
-    if (problems.length < problemsListedMax)
+    if (problems.length < PROBLEMS_LISTED_MAX)
       problems.push({ index, field: field.slice(0, limits.nameCharactersMax), reason });
   };
   const check = table === DEVICE_STATUS_TABLE ? checkDeviceStatus : checkTelemetry;

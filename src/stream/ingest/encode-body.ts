@@ -2,7 +2,7 @@ import { type EncodedBatch, encodeMessages } from '../../contract/encode-message
 import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
-import { checkItems, type ItemProblem, problemsListedMax } from './check-items.ts';
+import { checkItems, type ItemProblem, PROBLEMS_LISTED_MAX } from './check-items.ts';
 import { copyItems } from './copy-items.ts';
 import { type IngestType, readItems } from './ingest-body.ts';
 
@@ -41,7 +41,7 @@ export function rebuildBody({ table, body, type, devices }: IngestRequest): Enco
   const batch = encodeMessages(checked.items, table);
   const tooLarge = messagesTooLarge(batch);
   if (tooLarge.length > 0)
-    throw badItems(tooLarge.slice(0, problemsListedMax), tooLarge.length, items.length);
+    throw badItems(tooLarge.slice(0, PROBLEMS_LISTED_MAX), tooLarge.length, items.length);
   return batch;
 }
 
@@ -55,7 +55,7 @@ function messagesTooLarge({ starts, count }: EncodedBatch): ItemProblem[] {
 
 function badItems(problems: ItemProblem[], badCount: number, count: number): StreamError {
   const listed =
-    problems.length < problemsListedMax ? '' : `; the first ${problemsListedMax} problems are listed`;
+    problems.length < PROBLEMS_LISTED_MAX ? '' : `; the first ${PROBLEMS_LISTED_MAX} problems are listed`;
   return new StreamError(
     'InvalidRequest',
     `${badCount} of ${count} items cannot be accepted, so none was stored${listed}`,

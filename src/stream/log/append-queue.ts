@@ -5,7 +5,7 @@ import { errorMessage, TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../lib/time.ts';
 import { MEBIBYTE } from '../../lib/units.ts';
-import { messagesPerChunkMax } from './chunk.ts';
+import { MESSAGES_PER_CHUNK_MAX } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
 /** The log warns if its offsets run ahead of the clock by more than this. */
@@ -123,8 +123,8 @@ export function createAppendQueue(options: AppendQueueOptions) {
 
   const push = (batch: EncodedBatch, readTo: Offset | undefined): Promise<Appended | 'outdated'> => {
     if (closed) return Promise.reject(unavailable('the log is closed', LOG_RETRY_SECONDS));
-    if (batch.count < 1 || batch.count > messagesPerChunkMax)
-      return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
+    if (batch.count < 1 || batch.count > MESSAGES_PER_CHUNK_MAX)
+      return Promise.reject(new RangeError(`an append takes 1 to ${MESSAGES_PER_CHUNK_MAX} messages`));
     const bytes = batch.starts[batch.count]! - batch.starts[0]!;
     if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
       return Promise.reject(

@@ -31,8 +31,8 @@ export interface Chunk extends ChunkSpan {
   value: Uint8Array;
 }
 
-/** Ids in a chunk have 16 bits. */
-export const messagesPerChunkMax = 65_535;
+/** A chunk stores the ids of tables and devices in 16 bits. */
+export const MESSAGES_PER_CHUNK_MAX = 65_535;
 
 /** The layout of a value: this head, starts, table ids, device ids, names as JSON, messages. */
 const FORMAT = 1;
@@ -62,8 +62,8 @@ export function packChunk(batches: readonly EncodedBatch[]): Chunk {
     count += batch.count;
     bytesLength += batch.starts[batch.count]! - batch.starts[0]!;
   }
-  if (count > messagesPerChunkMax)
-    throw new RangeError(`${count} messages are more than a chunk holds (${messagesPerChunkMax})`);
+  if (count > MESSAGES_PER_CHUNK_MAX)
+    throw new RangeError(`${count} messages are more than a chunk holds (${MESSAGES_PER_CHUNK_MAX})`);
 
   const tables = dictionary<string>();
   const devices = dictionary<string | null>();

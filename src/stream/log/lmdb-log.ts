@@ -6,7 +6,7 @@ import type { Offset } from '../../contract/offset.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
-import { appendBytesMin, diskFullWords, freeBytesOnDisk, trimBytesMin } from './log-disk.ts';
+import { APPEND_BYTES_MIN, diskFullWords, freeBytesOnDisk, TRIM_BYTES_MIN } from './log-disk.ts';
 import { requireOpenable } from './require-openable.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { LogHead, StreamLog } from './stream-log.ts';
@@ -42,7 +42,7 @@ let openLogs = 0;
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   const { path, freeBytes = freeBytesOnDisk } = options;
   mkdirSync(path, { recursive: true });
-  requireSpace(path, freeBytes, trimBytesMin);
+  requireSpace(path, freeBytes, TRIM_BYTES_MIN);
   requireOpenable(path, openLogs);
   return createSequencedLog(openLmdbStore(path, freeBytes), options);
 }
@@ -148,7 +148,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     tail: () => tail,
     async append(chunk) {
       try {
-        await write(appendBytesMin + chunk.value.length, () => {
+        await write(APPEND_BYTES_MIN + chunk.value.length, () => {
           chunks.put(keyOf(chunk.firstOffset), chunk.value as Buffer);
         });
       } catch (error) {
@@ -175,7 +175,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
           trimmedThrough: String(last.lastOffset),
           trimmedOrdinal: last.firstOrdinal + Number(last.lastOffset - last.firstOffset) + 1,
         };
-        await write(trimBytesMin, () => {
+        await write(TRIM_BYTES_MIN, () => {
           for (const span of spans) chunks.remove(keyOf(span.firstOffset));
           heads.put(HEAD_KEY, trimmed);
         });

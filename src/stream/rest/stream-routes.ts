@@ -14,7 +14,7 @@ import { prefersJson } from '../../http/accept-header.ts';
 import { authenticationOf, rejectOtherMethods } from '../../http/http-server.ts';
 import { perRequest } from '../../http/per-request.ts';
 import { SECOND_MS } from '../../lib/time.ts';
-import { encodeReadHead, readMessagesBytesMax } from '../encode-read-head.ts';
+import { encodeReadHead, READ_MESSAGES_BYTES_MAX } from '../encode-read-head.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
 import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
@@ -95,7 +95,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           {
             start,
             limit,
-            bytesMax: readMessagesBytesMax,
+            bytesMax: READ_MESSAGES_BYTES_MAX,
             holdMs,
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
             reader: grant.tokenId,

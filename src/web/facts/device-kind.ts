@@ -13,7 +13,6 @@ export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep'
 
 /** Solar devices sleep at night. A working device is never silent for longer (see `isAsleep`). */
 const SILENT_MS = dayMs;
-const calmReasons = new Set(['asleep']);
 
 /**
  * The state that was announced, if it can still be true. The service announces silence only with
@@ -23,10 +22,10 @@ export function deviceKind(
   { state, reason, since, lastSeen }: Omit<DeviceStatuses[string], 'name'>,
   nowMs = Date.now(),
 ): KindOfDevice {
-  const isCalm = calmReasons.has(reason ?? '');
-  if (state === 'offline' && !isCalm) return 'offline';
-  // A device that went to sleep and has never sent data is heard of when it said so.
-  const heardAt = lastSeen ?? (isCalm ? since : null);
+  const saidAsleep = reason === 'asleep';
+  if (state === 'offline' && !saidAsleep) return 'offline';
+  // Going to sleep is a message too, perhaps the only one.
+  const heardAt = lastSeen ?? (saidAsleep ? since : null);
   if (heardAt !== null && nowMs - Date.parse(heardAt) > SILENT_MS) return 'silent';
   if (state === 'offline') return 'asleep';
   if (state === 'online') return 'online';
