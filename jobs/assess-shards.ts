@@ -7,8 +7,8 @@ import type { ClosedShardState, WorkerDependencies } from './worker-dependencies
 const ASSESSED_AT_ONCE = 16;
 
 /**
- * The states of closed shards. Without news of its stream a shard counts as behind, and so does one whose
- * state cannot be found out.
+ * The states of closed shards. A shard counts as behind if there is no news of its stream, or if its state
+ * cannot be found out.
  */
 export async function assessShards(
   workgroupIds: readonly string[],

@@ -22,7 +22,7 @@ interface DueJobsOptions {
   openQueue(): Promise<JobQueue>;
   /**
    * True if the queue is open only around the time of a job. The embedded queue needs a process with 270 MB
-   * of memory and 1.5 s of CPU time to open, and everything that it keeps is set up again.
+   * of memory, and 1.5 s of CPU time to open. It keeps nothing that is not set up again.
    */
   isOpenedLate: boolean;
   schedules: () => readonly JobSchedule[];
@@ -33,8 +33,8 @@ interface DueJobsOptions {
 }
 
 /**
- * A queue that is opened late is opened this long before a job. It is closed when the last job is longer ago
- * than this, and the next job is further away than this.
+ * A queue that is not always open is opened this long before a job. It is closed if the last job was longer
+ * ago than this, and the next job is further away than this.
  */
 const AHEAD_MS = 2 * MINUTE_MS;
 

@@ -48,7 +48,7 @@ interface HandoversOptions {
 }
 
 export interface HandoverTimes {
-  /** An owner without an answer goes on alone. */
+  /** An owner that gets no answer in this time gives the workgroup up without a successor. */
   answerMs: number;
   /** A successor reports this often that it is still preparing. */
   reportEveryMs: number;
@@ -175,7 +175,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
           successorWaits.get(workgroupId)?.prepared();
           return;
         case 'handed-over':
-          // The prepared files are used now.
+          // From now on the prepared files are used.
           promised.delete(workgroupId);
           accept(workgroupId).catch((error: unknown) =>
             // The lease ends by itself.

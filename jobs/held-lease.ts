@@ -2,8 +2,8 @@ import type { Clock, UtcMs } from '../src/lib/time.ts';
 import type { Leases } from './leases.ts';
 
 /**
- * How long a lease is certainly ours, by our own clock. It needs no store, so it also answers while the store
- * cannot be reached.
+ * The time for which a lease is certainly ours, by our own clock. This needs no store, so it also answers
+ * while the store cannot be reached.
  */
 export interface HeldLease {
   /** False once it has run out or is released. Another worker can have it then. */

@@ -47,7 +47,10 @@ interface QueueStore<Backend extends IQueueBackend, Connection> {
 }
 
 const QUEUE_NAME = 'due';
-/** Finished jobs are kept briefly for a person. Nothing reads them. */
+/**
+ * Finished jobs are kept for a short time, for people who look into the queue. The program does not read
+ * them.
+ */
 const RETENTION = {
   removeOnComplete: { age: HOUR_MS / SECOND_MS, count: 50 },
   removeOnFail: { age: (24 * HOUR_MS) / SECOND_MS, count: 100 },
@@ -70,8 +73,8 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
   const onError = createErrorReporter(logger);
   const { Queue, Worker } = withBackend(store.factory);
   /**
-   * A worker of BullMQ that can stop renewing its locks. If the store cannot be reached, closing would wait
-   * for ever, and the timer of the renewals would keep the process alive.
+   * A worker of BullMQ that can stop renewing its locks. If the store cannot be reached, closing it would
+   * wait for ever, and its timer for renewals would keep the process alive.
    */
   class JobWorker extends Worker<unknown, JobOutcome> {
     stopRenewing(): Promise<void> {

@@ -10,15 +10,15 @@ import type { JobOutcome, JobQueue, StoredSchedule } from './job-queue.ts';
 import type { Job } from './stages.ts';
 
 export interface EmbeddedQueue extends JobQueue {
-  /** Of the process of the queue. */
+  /** The id of the process of the queue. */
   readonly processId: number;
   /** Bounds the growth of the store. */
   tidy(): Promise<void>;
 }
 
 /**
- * Without the optimizing compiler the peak of memory is a third: it would compile all of PostgreSQL for a few
- * statements.
+ * Without the optimizing compiler the peak of memory is a third. The compiler would compile all of PostgreSQL
+ * for a few statements.
  */
 const NODE_OPTIONS = ['--liftoff-only', '--max-semi-space-size=1', '--expose-gc'];
 const PROCESS_CLOSE_TIMEOUT_MS = 3 * SECOND_MS;

@@ -34,7 +34,7 @@ type OwnState =
   /** If it has a reason to be given up, it is closed as soon as it is open. */
   | { kind: 'opening'; givenUpFor: GiveUpReason | undefined }
   | { kind: 'owned'; loop: ShardLoop }
-  /** If it has no reason, it is closed because it could not be opened. */
+  /** A shard without a reason is closed because it could not be opened. */
   | { kind: 'closing'; givenUpFor: GiveUpReason | undefined };
 
 /** The lease of a shard, for the shard. */

@@ -32,10 +32,10 @@ interface PacedRunOptions {
 }
 
 const JITTER = 0.1;
-/** A long wait looks at the time this often. */
+/** During a long wait, the time is checked this often. */
 const LOOK_EVERY_MS = 5 * SECOND_MS;
 
-/** Begins with a run that nobody asked for. It counts as asked for if it begins at once. */
+/** Begins with a run that was not asked for. If it begins at once, it counts as asked for. */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
   const { leastMs, everyMs, firstAfterMs = 0, run, startTimer = startSystemTimer } = options;
   const { nowMs = () => performance.now() } = options;

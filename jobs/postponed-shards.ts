@@ -3,7 +3,7 @@ import { type Clock, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 
 /** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
 interface PostponedShard {
-  /** In a row. */
+  /** Failures in a row. */
   failures: number;
   retryAtMs: UtcMs;
   sinceMs: UtcMs;

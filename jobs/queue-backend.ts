@@ -105,7 +105,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   const workerId = randomUUID();
   const released = releasedChannel(KEY_PREFIX);
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
-  // Queue commands wait for the store. Lease commands fail fast, because the lease runs out in the meantime.
+  // Queue commands wait for the store. Lease commands fail soon, because the lease runs out meanwhile.
   const queueConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
   const leaseConnection = new Redis(url, {
     enableOfflineQueue: false,
@@ -181,8 +181,8 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
 const KEYS_PER_SCAN = 1_000;
 
 /**
- * Earlier versions had a queue for each workgroup. Nothing of them is needed, because schedules are set up at
- * every start.
+ * Earlier versions had a queue for each workgroup. They are not needed, because schedules are set up at every
+ * start.
  */
 async function removeOldQueues(redis: Redis): Promise<void> {
   // Earlier versions kept the names of the workgroups there.

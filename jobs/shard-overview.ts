@@ -23,7 +23,7 @@ export interface ShardOverview {
 export function createShardOverview(leases: Pick<Leases, 'survey'>): ShardOverview {
   let newest: Survey = { workers: 1, awake: [], free: [] };
   let awake = new Set<string>();
-  /** The survey names these as awake, even if this worker has closed them since. */
+  /** The survey names these shards as awake, even if this worker has closed them since then. */
   let ownAtSurvey = new Set<string>();
 
   return {

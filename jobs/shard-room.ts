@@ -66,7 +66,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       if (ownedShards.remaining().length < openMax) return true;
       if (hibernating.size > 0) return false;
       const [first] = candidates();
-      // True if only shards are open that nothing can wake: none of them ever makes room.
+      // True if nothing can wake the open shards. Such shards never make room.
       if (!first) return !ownedShards.openLoops().some(({ workgroupId }) => hasNews(workgroupId));
       const isIdle = first.idleMs() > 0;
       const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;

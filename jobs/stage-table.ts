@@ -22,8 +22,8 @@ export const stageTable = {
     timeLimitMs: 30 * SECOND_MS,
   },
   /**
-   * Computes intervals and days from landed batches. Not more often than publications, because nobody sees
-   * them earlier.
+   * Computes intervals and days from landed batches. It runs at most as often as publications, because nobody
+   * sees the results earlier.
    */
   rollup: {
     stage: 'rollup',

@@ -39,7 +39,7 @@ interface ShardLoopOptions {
   stages: StageWork;
   clock: Clock;
   logger: Logger;
-  /** The shard was opened for a job, and not for news. It is idle as soon as the job is done. */
+  /** True if the shard was opened for a job, and not for news. It is then idle as soon as the job is done. */
   isBrief?: boolean;
   startTimer?: StartTimer;
   /** False if the lease of the shard has run out. No stage begins then. Default: always true. */

@@ -73,7 +73,7 @@ export function createWorkerRound(options: WorkerRoundOptions): WorkerRound {
   };
 }
 
-/** @returns a function that tells if the clock of the machine was set since its last call */
+/** @returns a function that says if the clock of the machine was set since its last call */
 function watchClock({
   clock,
   wallClock,

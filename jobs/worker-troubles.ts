@@ -6,7 +6,7 @@ import type { ShardHealth, WorkerHealth } from './worker-health.ts';
 
 /** A stage that fails for this long, and at least twice, has failed. Temporary errors end sooner. */
 const FAILED_MS = 3 * MINUTE_MS;
-/** A due stage is late after this time, or after ten of its periods if that is longer. */
+/** A due stage is late after this time, or after ten of its periods if they are longer. */
 const LATE_MS = 5 * MINUTE_MS;
 /**
  * The same if another stage of its lane is running, because the first roll-up of several years takes long.

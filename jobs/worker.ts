@@ -54,8 +54,8 @@ export interface WorkerOptions {
 }
 
 /**
- * This time and the closing of the queue are together well below the 20 s in which a process must end. The
- * HTTP server needs the rest, because it closes after the worker.
+ * A process must end within 20 s. This time, the closing of the queue and then the closing of the HTTP server
+ * must fit into it.
  */
 const GIVE_UP_MS = 14 * SECOND_MS;
 /** The lead of the clock is rounded to this. */
@@ -75,7 +75,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { workerId, leases, channel } = backend;
   const idsNow = () => workgroups.list().map(({ id }) => id);
   const isConfigured = (workgroupId: string) => workgroups.get(workgroupId) !== undefined;
-  /** Set once the worker stops. */
+  /** Set when the worker stops. */
   let stopped: Promise<void> | undefined;
 
   const shards = createWorkerShards({ ...options, leases, clock });
@@ -151,8 +151,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 }
 
 /**
- * By how much the clock of the machine was set forward. It is rounded, because it is measured again for each
- * answer, and an instant of the past must be the same in all of them.
+ * The time by which the clock of the machine was set forward (ms). It is measured for each answer. It is
+ * rounded, so that an instant of the past is the same in all answers.
  */
 function clockLeadMs(wallClock: Clock, nowMs: UtcMs): number {
   return Math.round((wallClock.now() - nowMs) / LEAD_STEP_MS) * LEAD_STEP_MS;

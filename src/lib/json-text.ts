@@ -50,10 +50,7 @@ export function parseJsonExact(text: string): unknown {
   });
 }
 
-/**
- * Only the beginning of a longer integer is read, because it is beyond 64 bits anyway, and reading it takes
- * seconds.
- */
+/** A longer integer is beyond 64 bits, and reading all of it takes seconds. So only its beginning is read. */
 const INTEGER_CHARACTERS_MAX = 64;
 
 /** The nesting depth of JSON text, computed before parsing. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The UUID of a name in a namespace (RFC 9562, version 5). The same name always has the same one.
+ * The UUID of a name in a namespace (RFC 9562, version 5). The same name always has the same UUID.
  * @param namespace 16 bytes
  */
 export function nameUuid(namespace: Uint8Array, name: string): string {

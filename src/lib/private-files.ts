@@ -22,7 +22,7 @@ export function keepFilesPrivate(readers: Readers): void {
   process.umask(umaskAtStart | withheld[readers]);
 }
 
-/** The mode of a delivered file outside of the data folder: by the umask at the start. */
+/** The mode of a file that is delivered outside of the data folder. It follows the umask at the start. */
 export function handedOverMode(): number {
   return 0o666 & ~(umaskAtStart ?? 0o022);
 }

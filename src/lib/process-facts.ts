@@ -27,7 +27,7 @@ export function processFacts(pid: number): ProcessFacts | undefined {
   }
 }
 
-/** The process, since when it runs, and what to do if it is stopped. */
+/** Text about a process: its id, when it has started, and what to do if it is stopped. */
 export function describeProcess(pid: number, program?: string): string {
   const facts = processFacts(pid);
   const name = `process ${pid}${program ? ` (${program})` : ''}`;

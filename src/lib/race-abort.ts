@@ -1,5 +1,6 @@
 /**
- * Waits for work until it ends or the signal fires. The work continues then, and its later error is ignored.
+ * Waits for work until it ends or the signal fires. After the signal the work continues, and its error is
+ * ignored.
  * @throws the signal's reason if it fires first
  */
 export async function raceAbort<Result>(

@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 
 /** An instant: milliseconds since 1970-01-01T00:00Z. */
 export type UtcMs = number;
-/** A calendar day of a zone, `YYYY-MM-DD`. Sorts as text. */
+/** A calendar day of a zone, `YYYY-MM-DD`. The order of the texts is the order of the days. */
 export type LocalDate = string;
 
 /** The source of the current time. Tests have their own. */

@@ -1,4 +1,6 @@
-/** Calls back once after a delay. The result stops it. Stopping it twice, or after the call, does nothing. */
+/**
+ * Calls `ring` once after a delay. The returned function cancels the call. After the call it does nothing.
+ */
 export type StartTimer = (delayMs: number, ring: () => void) => () => void;
 
 /** The timer of the platform. It does not keep a process alive. */

@@ -54,7 +54,7 @@ export function unitTable(dimension: Dimension): ReadonlyArray<readonly [unit: s
 const knownUnits = [...Object.keys(ENERGY_WH), ...Object.keys(POWER_W)];
 
 /**
- * Reads a unit of energy or power. Other cases such as `kwh` are accepted if they are unambiguous.
+ * Reads a unit of energy or power. Other capitals, such as `kwh`, are accepted if only one unit can be meant.
  * @returns undefined for an unknown unit
  */
 export function parseUnit(text: string): string | undefined {

@@ -43,8 +43,8 @@ const otherFailure: Failure = {
 };
 
 /**
- * The error of a mail that was not taken. It says what to check.
- * The error of the library is not its cause, because that has the dialogue with the server.
+ * The error for a mail that the server has not taken. It says what to check. It has no `cause`, because the
+ * error of the library contains the dialogue with the server.
  */
 export function mailFailure(settings: MailSettings, error: unknown): TransientError {
   const server = `the mail server ${settings.host}:${settings.port}`;

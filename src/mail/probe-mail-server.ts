@@ -21,7 +21,7 @@ export async function probeMailServer(
     ...options,
     tls: {
       ...options.tls,
-      // It is called after STARTTLS, too, where nobody else sees the certificate.
+      // The library also calls this after STARTTLS. Nothing else there shows the certificate.
       checkServerIdentity(host: string, certificate) {
         certificateEndsAtMs = Date.parse(certificate.valid_to);
         return checkServerIdentity(host, certificate);

@@ -52,12 +52,12 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
       text,
       html,
       messageId: messageIdOf(settings.from, key),
-      // Programs that answer mails, such as an absence notice, leave this one alone.
+      // Programs that answer mails, such as an absence notice, do not answer this one.
       headers: { 'Auto-Submitted': 'auto-generated' },
       attachments: attachment && [
         { filename: attachment.name, contentType: attachment.contentType, content: attachment.content },
       ],
-      // No text of a mail can name a file or an address that is read.
+      // The library reads no file and no address that a text of the mail names.
       disableFileAccess: true,
       disableUrlAccess: true,
       signal: limited,
@@ -75,14 +75,14 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
   }
 }
 
-/** The Message-ID of a mail. It has nothing of the content. */
+/** The Message-ID of a mail. It shows nothing of the content. */
 function messageIdOf(from: string, key: string): string {
   const address = addressOf(from);
   const digest = sha256Hex(`${address}\n${key}`).slice(0, 40);
   return `<${digest}@${address.slice(address.lastIndexOf('@') + 1)}>`;
 }
 
-/** A subject stays one header, whatever is in the name of a device. */
+/** The name of a device can contain a line end, which would begin another header. */
 function oneLine(text: string): string {
   return visibleLine(text).slice(0, SUBJECT_CHARACTERS_MAX);
 }

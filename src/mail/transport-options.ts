@@ -26,7 +26,7 @@ export function transportOptions({
     connectionTimeout: STEP_MS_MAX,
     greetingTimeout: STEP_MS_MAX,
     socketTimeout: STEP_MS_MAX,
-    // It would have the dialogue with the server.
+    // A log would contain the dialogue with the server.
     logger: false,
   };
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 
-/** A question to a tool is far smaller. */
+/** The largest body of a request. A question to a tool is far smaller. */
 const MCP_BODY_BYTES_MAX = 64 * 1024;
 const ANSWER_MS = MINUTE_MS;
 const URL_OF_TOOLS = '/mcp';
@@ -31,7 +31,7 @@ export function registerMcpRoutes(
     {
       schema: { hide: true },
       bodyLimit: MCP_BODY_BYTES_MAX,
-      // Before the body is read.
+      // This is checked before the body is read.
       onRequest: async (request) => {
         const { origin } = request.headers;
         if (origin !== undefined && !origins.includes(origin))

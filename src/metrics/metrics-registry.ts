@@ -31,8 +31,8 @@ interface Histogram {
 interface CountedHistogram {
   bounds: readonly number[];
   /**
-   * For each bound the observations up to it and above the bound before; at the end the observations above
-   * all bounds.
+   * For each bound, the number of observations above the bound before and up to this one. The last number
+   * counts the observations above all bounds.
    */
   counts: readonly number[];
   sum: number;

@@ -10,8 +10,8 @@ export interface ProcessMetricsOptions {
 }
 
 /**
- * Figures of the process and its disk. The collectors of the library are not used: they run a timer ten times
- * a second, cannot be stopped, and some of their names break the rules of Prometheus.
+ * Figures of the process and its disk. The collectors of a metrics library are not used. They run a timer ten
+ * times a second, cannot be stopped, and some of their names break the rules of Prometheus.
  */
 export function createProcessSampler({
   version,

@@ -12,7 +12,7 @@ export type StreamView = Pick<Stream, 'counts'> &
 /** The label of workgroups that are not configured. A caller could name any number of them. */
 const UNKNOWN = '';
 
-/** @returns notes a refused request to send messages */
+/** @returns a function to call for each refused request to send messages */
 export function addStreamMetrics(
   { registry, workgroups }: MetricsContext,
   { counts, subscriptions, inputs }: StreamView,

@@ -38,7 +38,10 @@ export interface WorkerEvents {
 
 const STAGE_BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
 
-/** Adds the metrics of a worker. @returns receives its events, and its state once it runs */
+/**
+ * Adds the metrics of a worker. @returns the functions to call with its events, and with its state when it
+ * runs
+ */
 export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext): {
   events: WorkerEvents;
   watch(view: WorkerView): void;
@@ -53,8 +56,8 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
   /** Failures by workgroup and stage. */
   const failures = new Map<string, Map<string, number>>();
   /**
-   * Workgroups that another worker was seen with. What this worker knows about them is old until it opens
-   * them.
+   * Workgroups that another worker had at the last look. The facts that this worker has about them are old
+   * until it opens them.
    */
   const elsewhere = new Set<string>();
 

@@ -27,8 +27,7 @@ export function createAskOwner(control: Pick<Control, 'ask'>): AskOwner {
 }
 
 /**
- * Problems that the caller can solve, or that end by themselves. Their texts have nothing of processes and
- * files.
+ * Problems that the caller can solve, or that end by themselves. Their texts name no processes and no files.
  */
 const plainMessages: Readonly<Record<string, string>> = {
   BackfillRunning: 'another backfill is running; wait until it has ended, or cancel it',

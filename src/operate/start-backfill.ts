@@ -66,7 +66,7 @@ export async function listWithProgress(
   const isKnown = listed.every(
     ({ state, backfillId }) => state !== 'running' || backfillId === running?.progress.backfillId,
   );
-  // It may have begun between the two questions.
+  // The backfill may have begun between the two questions.
   return { listed, running: isKnown ? running : await runningBackfill(askOwner, workgroupId) };
 }
 

@@ -66,7 +66,8 @@ export async function claimWorkgroup(
 }
 
 /**
- * Uploads and corrections after the earlier commit were acknowledged, and are lost. Somebody has to know it.
+ * Uploads and corrections after the earlier commit are lost, although they were acknowledged. So an operator
+ * must learn of it.
  */
 function recordRollBack(
   { workgroup, dataDir }: Assignment,

@@ -7,13 +7,13 @@ import type { OpenShard } from './open-shard.ts';
 const PATIENCE_MS = 20 * SECOND_MS;
 
 /**
- * Waits until a commit of the bucket has everything that was stored before the call. Only then it is safe
- * from the loss of this machine. Does nothing without a bucket.
+ * Waits until a commit of the bucket has everything that was stored before the call. After that the data
+ * survives the loss of this machine. Without a bucket this does nothing.
  * @param next tells the caller what to do if the bucket does not answer
- * @throws TransientError `NotInBucket` if the bucket has not answered within 20 s. Later commits have it, if
- *   this machine survives
- * @throws StaleOwnerError if another worker has claimed the workgroup. It has what was stored only if an
- *   earlier commit has it
+ * @throws TransientError `NotInBucket` if the bucket has not answered within 20 s. A later commit has the
+ *   data, if this machine survives
+ * @throws StaleOwnerError if another worker has claimed the workgroup. The other worker has the data only if
+ *   an earlier commit has it
  */
 export async function commitBeforeAnswer(
   { bucket, shard, logger }: Pick<OpenShard, 'bucket' | 'shard' | 'logger'>,

@@ -13,7 +13,7 @@ import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
  * open.
  */
 const markerSchema = idleNoteSchema.extend({
-  /** Size of the warehouse. A replaced file usually has another one. */
+  /** Size of the warehouse. Another file usually has another size. */
   warehouseBytes: z.number(),
 });
 type IdleMarker = z.infer<typeof markerSchema>;
@@ -39,7 +39,7 @@ export function idleNoteOf(assignment: Assignment, end: StreamEnd, computedAtMs:
 
 /**
  * The state of a workgroup with this note.
- * - `idle`: it has still nothing to do
+ * - `idle`: it still has nothing to do
  * - `due`: time alone has changed something: another day has begun, or another day is final
  * - `behind`: there are newer messages, or the settings have changed
  * @param end the end of the stream; undefined if there is no stream yet
@@ -99,7 +99,7 @@ export function assessWarehouse(
   return stateByNote(marker, assignment, end, nowMs);
 }
 
-/** A lake without its warehouse is a fault, which opening reports. */
+/** A lake without its warehouse is a fault. The opening of the workgroup reports it. */
 function hasNothing(assignment: Assignment, end: (StreamEnd & { isEmpty: boolean }) | undefined): boolean {
   return (end?.isEmpty ?? true) && !existsSync(join(lakeFolder(assignment), assignment.workgroup.id));
 }

@@ -6,8 +6,8 @@ import { isFresh, readStatus } from './workgroup-status.ts';
 
 /**
  * For an installation with a bucket: true if a worker with this data folder owns the workgroup and has all
- * files of its lake here. Without a fresh status nobody knows if another machine has continued, so the bucket
- * has the newest data then.
+ * files of its lake here. Without a fresh status, another machine may have continued. Then the bucket has the
+ * newest data.
  */
 export function isLakeHere(dataDir: string, workgroupId: string, nowMs: UtcMs): boolean {
   const status = readStatus(dataDir, workgroupId);

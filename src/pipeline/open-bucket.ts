@@ -22,7 +22,7 @@ import type { BucketState, WorkgroupBucket } from './workgroup-bucket.ts';
  * An owner that has nothing to commit looks this often for commits of others. A look costs as much as a PUT.
  */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
-/** A worker that gives up a shard waits 6 s for everything. */
+/** The last commit gets this time. A worker that gives up a shard waits 6 s for all of its work. */
 const LAST_COMMIT_TIMEOUT_MS = 4 * SECOND_MS;
 
 /** What was committed last, and what the next commit has to do. */
@@ -108,7 +108,7 @@ export async function openWorkgroupBucket(
       return state();
     }
     await collection.interrupt();
-    // Outside of the queue of generations, so that publications do not wait for the bucket.
+    // This is not in the queue of generations, so publications do not wait for the bucket.
     const mirrored = await owner.mirror(next.generation, closing.signal);
     progress.aloneCheckedAtMs = elapsedOf(clock);
     progress.committedOffset = next.offset;

@@ -58,7 +58,7 @@ export interface PipelineStages {
   rollup(workgroupId: string, signal: AbortSignal): Promise<Counted>;
   publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined } & Counted>;
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
-  /** @param how `isComplete`: what is new is published first */
+  /** @param how `isComplete`: new data is published first */
   commit(workgroupId: string, signal: AbortSignal, how?: { isComplete: boolean }): Promise<void>;
   /**
    * Notes the newest commit of the bucket, after an operation that can have committed. Does nothing without a

@@ -41,8 +41,8 @@ export interface PollResult {
 /** A slice ends after this time. The next one follows at once. */
 const SLICE_MS = 20 * SECOND_MS;
 /**
- * Answers that are landed while the next one is read: two are committed, two wait decoded. With fewer the
- * thread is sometimes idle.
+ * Answers that are landed while the next one is read: two are being committed, and two are decoded and wait.
+ * With fewer answers the thread is sometimes idle.
  */
 const IN_FLIGHT_MAX = 4;
 /** Enough to reduce a batch to one message and to set it aside. */

@@ -23,7 +23,7 @@ const fileChecks = new Map<string, () => void>();
 const shards = new Map<string, Promise<OpenShard>>();
 /** The shards that are completely open. */
 const opened = new Map<string, OpenShard>();
-/** Claims in the bucket of failed attempts to open a shard. */
+/** Claims in the bucket that failed attempts to open a shard have made. */
 const claims: UnusedClaims = new Map();
 const preparations = createPreparations(logger);
 const running = new Set<Promise<void>>();
@@ -102,7 +102,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const result = await handler(open, args as never, abort.signal).finally(() =>
         aborts.delete(request.id),
       );
-      // Checked again: if the file was deleted meanwhile, the result must not be acknowledged.
+      // The file is checked again. If it was deleted meanwhile, the result must not be acknowledged.
       checkFile?.();
       return result;
     }
@@ -130,7 +130,7 @@ async function closeShard(workgroupId: string): Promise<void> {
   await shareMemory();
 }
 
-/** The least memory of a warehouse, however many are open. */
+/** Each warehouse has at least this memory, even if many are open. */
 const MEMORY_MEGABYTES_MIN = 128;
 let sharedMegabytes = Number.NaN;
 

@@ -27,8 +27,8 @@ export interface WorkgroupBucket {
    */
   commit(how: { isComplete: boolean }): Promise<BucketState>;
   /**
-   * Looks for a commit of another owner, if this sequence is not known here. News of commits calls it.
-   * Without news an owner that has nothing to commit looks every 5 minutes.
+   * Looks for a commit of another owner, unless this sequence is known here. It is called when news of a
+   * commit comes. Without news an owner that has nothing to commit looks every 5 minutes.
    * @throws StaleOwnerError if another worker has claimed the workgroup, or somebody has restored an earlier
    *   commit
    */

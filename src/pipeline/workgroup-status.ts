@@ -139,7 +139,7 @@ export interface StatusBook {
 
 interface Entry {
   status: WorkgroupStatus;
-  /** By the time that has passed. */
+  /** See `elapsedOf`. */
   writtenAtMs: number;
   /** True if it has changed since it was written. */
   dirty: boolean;
@@ -278,7 +278,10 @@ function parseStatus(text: string): WorkgroupStatus | undefined {
   return tryParseJson(text) as WorkgroupStatus | undefined;
 }
 
-/** A worker writes at least every 10 s, and when it stops. After this time it has ended in another way. */
+/**
+ * A worker writes at least every 10 s, and when it stops. If it has not written for this time, it was killed
+ * or has crashed.
+ */
 const SILENT_MS = 30 * SECOND_MS;
 
 /** True if a worker still writes it, as far as the file says. */

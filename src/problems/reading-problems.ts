@@ -7,11 +7,14 @@ import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
 import { searchLimits } from './search-limits.ts';
 
-/** What a week of readings must show before a problem is told. Fewer cases are chance. */
+/** What a week of readings must show before a problem is reported. Fewer cases are chance. */
 const STILL = { covered_min_ms: DAY_MS, power_min_wh: 1_000, resolutions_min: 20 };
 const BEYOND = { intervals_min: 4, share_min: 0.05 };
 const CONTRADICTED = { newest_days: 7, days_min: 2 };
-/** A unit has changed if the value did by a factor of units, within this share. Small values are chance. */
+/**
+ * A unit has changed if the value has changed by the factor between two units. The factor may differ by this
+ * share. Small values do this by chance.
+ */
 const UNIT_CHANGE = { tolerance_share: 0.01, value_min_wh: 100 };
 
 /** The readings of a device and source, by stream. */
@@ -88,7 +91,9 @@ async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
   }));
 }
 
-/** Without cases whose reason is known. */
+/**
+ * The contradictions of readings. Devices and sources in `known` are left out, because their reason is known.
+ */
 async function contradicted(
   connection: DuckDBConnection,
   streams: Streams,

@@ -16,7 +16,7 @@ export const lakeFileSchema = z.object({
   bytes: z.number().int().min(0),
   sha256: z.string(),
   createdAtMs: z.number().int(),
-  /** 0 for a published file. 1 more than the merged files. */
+  /** 0 for a published file. A merged file has one more than the files that it was made of. */
   level: z.number().int().min(0),
   /** The sum of energy_wh of its rows, in energy datasets. */
   energyWh: wholeWh.optional(),
@@ -34,7 +34,7 @@ const snapshotSchema = z.object({
   fileBytes: z.number().int().min(0),
 });
 
-/** A file of a bundle is read into memory, with the others of its bundle at worst. */
+/** A file of a bundle is read into memory, in the worst case with all others of its bundle. */
 export const BUNDLE_BYTES_MAX = 32 * MEBIBYTE;
 
 /**
@@ -57,7 +57,7 @@ const common = {
   ownerEpoch: integerText,
   /** The warehouse that it was published from. */
   warehouseCreatedAtMs: z.number().int(),
-  /** All messages of the batches up to this one are in the files, once. */
+  /** The files have each message of the batches up to this one exactly once. */
   batchId: integerText,
   /** The last batch that intervals and days contain. */
   rolledUpBatchId: integerText,

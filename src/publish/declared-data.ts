@@ -8,7 +8,9 @@ import { type DeclaredZone, declareDays } from './declared-days.ts';
 /** The configuration of the published data. */
 export type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams & DeclaredZone;
 
-/** Everything that the declared datasets depend on, as a text. While it stays the same, their rows do. */
+/**
+ * Everything that the declared datasets depend on, as a text. If it stays the same, their rows stay the same.
+ */
 export async function declaredInputs(connection: DuckDBConnection, declared: Declared): Promise<string> {
   const found = await query(connection, 'publish/find_declared_inputs');
   return JSON.stringify([declared, found]);

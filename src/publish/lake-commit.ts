@@ -29,8 +29,8 @@ export async function listSequences(paths: Pick<LakePaths, 'commits'>): Promise<
 }
 
 /**
- * @param known an earlier commit. Its files are not checked again, because files never change: so reading a
- *   commit with many files is cheap.
+ * @param known an earlier commit. Its files are not checked again, because files never change. This makes a
+ *   commit with many files cheap to read.
  * @returns undefined if the commit does not exist (any more)
  * @throws TerminalError `CommitUnreadable`
  */

@@ -99,7 +99,7 @@ export function refuseOtherWarehouse(
     );
   }
   if (isFormatOne(head)) {
-    // A lake of the version before has no nonce. It is compared by batch numbers once, when it is migrated.
+    // A lake of format 1 has no nonce. When it is migrated, it is compared by batch numbers.
     if (published === null && BigInt(head.batchId) <= BigInt(warehouse.batch_id)) return;
   } else if (head.nonce === published_nonce || head.nonce === planned_nonce) return;
   if (published !== null && published > head.sequence) {

@@ -95,8 +95,8 @@ async function prepare(shard: PublishShard, paths: LakePaths, clock: Clock): Pro
   const head = stored && isFormatOne(stored) ? await migrateLake(shard, paths, stored, clock.now()) : stored;
   if (head) await rm(join(paths.root, NEW_LAKE_FILE), { force: true });
   if (head && head === stored && head.nonce !== publication.published_nonce) {
-    // A crash after the commit was created: it is the planned one. Later ones can be planned only after this
-    // is stored.
+    // After a crash the head can be a commit that the warehouse has planned and not noted. It is noted now,
+    // before the next one is planned.
     await shard.transaction((connection) => storePublication(connection, 'published', head), {
       isQuiet: true,
     });

@@ -34,8 +34,8 @@ export type PublishResult =
  * has the previous or the new generation. Its cost depends on the change, and not on the number of files.
  * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker
  *   has the shard, TransientError `DiskFull`, TerminalError if lake and warehouse do not belong together.
- *   Readers see nothing new then, unless the warehouse failed after the commit entry was created: they see
- *   the new generation, and the next publication continues from it
+ *   After an error readers see nothing new, with one exception: if the warehouse failed after the commit
+ *   entry was created, they see the new generation. The next publication continues from it
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;
@@ -105,7 +105,7 @@ interface Publication {
   signal: AbortSignal | undefined;
 }
 
-/** @returns what the declared datasets depend on, and the new commit; undefined without anything new */
+/** @returns what the declared datasets depend on, and the new commit; undefined if nothing is new */
 async function commitChanges(
   connection: DuckDBConnection,
   publication: Publication,
@@ -132,7 +132,7 @@ async function commitChanges(
       await storePublication(connection, 'published', commit);
     }
     if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
-    // After readers can see it. Without changes they see everything already.
+    // This is stored after readers can see the generation. Without changes they see everything already.
     const progress = { batch_id: state.rolledUpBatchId, now_ms: nowMs };
     await queryNamedLiterally(connection, 'publish/store_progress', progress);
     return { inputs, commit };

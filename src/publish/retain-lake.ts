@@ -16,8 +16,8 @@ const SESSION_MS = HOUR_MS;
 /** Of older generations, one with views and one with a snapshot of each period of this length is kept. */
 const THINNED_TO_MS = HOUR_MS;
 /**
- * Files without a commit may belong to a running publisher, so they are kept this long. They are looked for
- * as rarely.
+ * Files without a commit may belong to a running publisher, so they are kept this long. They are also
+ * searched only once in this time.
  */
 const ORPHAN_MS = HOUR_MS;
 /** Folders of format 1: a folder of links for each generation, and deleted files. */
@@ -172,8 +172,8 @@ function isNeeded({ first, last }: Lifetime, kept: readonly number[]): boolean {
 }
 
 /**
- * Files that a crash has left: old enough, and not of any generation. The folders are read only once in a
- * while.
+ * Files that a crash has left: old enough, and not of any generation. The folders are read once in
+ * `ORPHAN_MS`.
  */
 async function abandonedFiles(lake: OpenLake, nowMs: UtcMs): Promise<string[]> {
   const { paths, head, retained } = lake;

@@ -21,7 +21,7 @@ import type { RecordReplication } from './replication-state.ts';
 interface ReplicaChain {
   /** The newest commit. */
   head(): ReplicaCommit;
-  /** What makes a commit the next one. Valid until a commit is added. */
+  /** The fields of the next commit. They are valid until a commit is added. */
   next(): Pick<ReplicaCommit, 'sequence' | 'nonce' | 'previousNonce'>;
   /**
    * Runs work when the earlier work has ended.

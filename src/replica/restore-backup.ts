@@ -13,7 +13,7 @@ interface RestoreBackupOptions {
   at: RestorePoint;
   /** Replaces data that the replica has. */
   force: boolean;
-  /** For one object at a time. It is deleted at the end. */
+  /** A folder for one object at a time. It is deleted at the end. */
   stagingDir: string;
   signal?: AbortSignal;
 }

@@ -21,7 +21,7 @@ export interface RestoredCommit {
   replaced: number | undefined;
 }
 
-/** An owner can be faster a few times, but not often, because it commits once in a while. */
+/** An owner can add a commit first. That happens only a few times, because an owner commits rarely. */
 const ATTEMPTS_MAX = 20;
 
 /**
@@ -70,7 +70,7 @@ export async function restoreReplica(
       return { commit: head, isNew: false, replaced: undefined };
     try {
       const commit = await rollBackReplica(store, head, content, signal);
-      // The owner before can have been deleting old objects just now.
+      // The earlier owner may have deleted old objects a moment ago.
       await refuseMissingObjects(store, content, signal).catch(async (error: unknown) => {
         if (head) await rollBackReplica(store, commit, head, signal);
         throw error;

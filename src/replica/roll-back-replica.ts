@@ -6,9 +6,9 @@ import { replaced } from './claim-replica.ts';
 import { parseReplicaCommit, type ReplicaCommit } from './replica-commit.ts';
 
 /**
- * Adds a commit with the content of another one, and an epoch that is higher than both. The owner of now
- * cannot create commits any more, and no local warehouse belongs to the new commit, so the next owner
- * restores it. The store must have the objects of the content.
+ * Adds a commit with the content of another one, and an epoch that is higher than both. The present owner
+ * cannot create commits any more. No local warehouse belongs to the new commit, so the next owner restores
+ * it. The store must have the objects of the content.
  * @param head the newest commit. Undefined if the replica is new
  * @throws StaleOwnerError if another worker has created a commit meanwhile; then nothing has changed
  * @throws TransientError if the outcome is not known

@@ -49,7 +49,7 @@ export interface TakenOver {
    * `local`: the local warehouse continues. `restored`: it comes from the replica. `new`: neither has one.
    */
   warehouse: 'local' | 'restored' | 'new';
-  /** Where local data was moved to that another worker has continued without. */
+  /** The place of local data that was moved away, because another worker has continued without it. */
   movedAway: string[];
   /** Set if the local data is damaged or incomplete, and was not used. */
   localFault?: string;
@@ -90,7 +90,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
       if (fault && !state && !previous?.generation) throw fault;
       refuseOtherHistory(store, previous, { warehousePath, root, state, hasPublished });
       if (continues(previous)) planClaim(warehousePath, state!, commit.nonce);
-      // Even if the answer is lost: then the claim can exist.
+      // This is noted even if the answer is lost, because the claim can exist.
       if (commit.nonce !== unused?.nonce) note(commit, { isRestored: false });
     },
     signal: signal ? AbortSignal.any([signal, claiming.signal]) : claiming.signal,

@@ -44,8 +44,7 @@ interface StoredViews {
 const EVERY_MS = HOUR_MS;
 const RETRY_PAUSE_MS = 10 * MINUTE_MS;
 /**
- * The files of a commit are kept for a day. Then the same views are needed with the sequence of a later
- * commit.
+ * The files of a commit are kept for a day. After that the same views are uploaded again, for a later commit.
  */
 const RENEW_MS = DAY_MS / 2;
 

@@ -117,15 +117,15 @@ function build(asked: BalanceQuestion, generation: Generation) {
   const { startDay, endDay, zone, ownZone, nowMs, scope } = asked;
   const zoneDays = dayBounds(startDay, endDay, zone);
   const [startMs, endMs] = [zoneDays[0]!.startMs, zoneDays.at(-1)!.endMs];
-  // The range is only a day that the time zone skipped.
+  // The only day of the range is one that the time zone skipped.
   if (startMs === endMs) return undefined;
   const own = {
     startDay: localDateOf(startMs, ownZone),
     endDay: localDateOf(endMs - 1, ownZone),
     zone: ownZone,
   };
-  // The months before and after are read too, because a register that is silent over the end of the range is
-  // known if it is read again.
+  // The months before and after are read too. If a register is silent over the end of the range, its next
+  // reading gives the energy of the silence.
   const [firstMonth, lastMonth] = [addDays(own.startDay, -31), addDays(own.endDay, 31)].map((day) =>
     day.slice(0, 7),
   );
@@ -188,7 +188,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   };
 }
 
-/** Only the parameters of the statement, because others cannot be bound. */
+/** Selects the parameters that the statement has. DuckDB cannot bind others. */
 function parametersOf(sql: string, parameters: SqlParameters): SqlParameters {
   const named = new Set([...sql.matchAll(/\$([a-z_]+)/g)].map(([, name]) => name));
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => named.has(name)));

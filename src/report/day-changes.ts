@@ -70,7 +70,7 @@ const END_OF_TIME_MS = Date.UTC(9999, 0);
 
 /**
  * The days with a new version in a time range, in order of day, device and source. Days that are not over are
- * left out, because they change all the time.
+ * left out, because each publication changes them.
  * @throws StreamError InvalidRequest if there are too many
  */
 export async function readDayChanges(

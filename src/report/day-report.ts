@@ -115,7 +115,7 @@ export interface ReportText {
 /**
  * A report as JSON text: a key for each day of the range, in order, also for empty days; series sorted by
  * key.
- * @returns the text as UTF-8, in parts, because joining them could take another 250 MB
+ * @returns the text as UTF-8, in parts. One joined text could take another 250 MB
  * @throws StreamError InvalidRequest if it would be too large
  */
 export async function dayReportJson(
@@ -222,7 +222,7 @@ export async function refuseTooMany(
   generation: Generation,
 ): Promise<void> {
   const { files } = filesOf(generation, query);
-  // Counting needs a query, but the files have few rows in most cases.
+  // Counting needs a query. In most cases the files have so few rows that it is not needed.
   if (files.reduce((sum, { rows }) => sum + rows, 0) <= seriesMax) return;
   const { sql, parameters } = chooseDays(query, generation);
   const [found] = await queryText<{ value_count: number }>(connection, sql + loadSql('report/count_values'), {

@@ -129,7 +129,7 @@ function ownDaysOf({ startDay, endDay, zone }: ShownDays, ownZone: string): Show
   const [startMs, endMs] = [days[0]!.startMs, days.at(-1)!.endMs];
   return {
     startDay: localDateOf(startMs, ownZone),
-    // The range can be only a day that its zone skipped.
+    // The only day of the range can be one that its zone skipped.
     endDay: localDateOf(Math.max(startMs, endMs - 1), ownZone),
     zone: ownZone,
   };

@@ -12,8 +12,8 @@ const published = new WeakMap<Generation, Promise<ReadonlySet<string>>>();
 /**
  * Finds devices that are neither configured nor published.
  * @param devices ids in lower case; undefined: all, which are known
- * @returns the first unknown one. Undefined if all are known, or if nothing is published yet, because nobody
- *   can know then
+ * @returns the first unknown one. Undefined if all are known. Also undefined before the first publication,
+ *   because no device is known then
  */
 export async function findUnknownDevice(
   lake: LakeReader,
@@ -66,7 +66,7 @@ function configuredDevices({ devices, deviceGroups, sites, meters }: WorkgroupCo
   ]);
 }
 
-/** The days of a device can be kept for longer than its series. */
+/** Devices without a series can still have days, because days can be kept for longer. */
 async function readDevicesWithDays(
   lake: LakeReader,
   generation: Generation,

@@ -123,7 +123,7 @@ interface Part {
   needsDays: boolean;
 }
 
-/** All files from before the end of the range, because a reading can be as long as a year. */
+/** All files that begin before the end of the range, because the interval of a reading can have a year. */
 function uploadedDays({ generation, endMs }: Read): Part | undefined {
   const files = generation
     .files('meter_reading')
@@ -142,7 +142,7 @@ function uploadedDays({ generation, endMs }: Read): Part | undefined {
 function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefined {
   const { ownZone, zone } = asked;
   const isOwn = zone === ownZone;
-  // The range is only a day that the time zone skipped.
+  // The only day of the range is one that the time zone skipped.
   if (startMs === endMs) return undefined;
   const own = isOwn
     ? { first: asked.startDay, last: asked.endDay }

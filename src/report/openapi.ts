@@ -38,7 +38,7 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
     if (known !== undefined) return known;
     const file = pages.get().then((of) => readPage(of, path));
     keptFiles.set(path, file);
-    // Only files stay, so that other addresses take no memory.
+    // Only existing files are kept, so that other addresses take no memory.
     const forget = () => keptFiles.delete(path);
     file.then((found) => found ?? forget(), forget);
     return file;
@@ -52,8 +52,8 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
 }
 
 /**
- * Each file has one address only. Others, such as `/docs/./static/x`, could name one file in countless ways,
- * and each would be kept.
+ * Each file has one address only. Other addresses, such as `/docs/./static/x`, could name one file in
+ * countless ways, and each would take memory.
  */
 const PLAIN_PATH = /^(?:\/\w[\w.-]*)+\/?$/;
 const KEPT_HEADERS = ['cache-control', 'content-security-policy', 'content-type'];
@@ -110,13 +110,13 @@ async function createPages(routes: readonly RouteOptions[], version: string): Pr
     routePrefix: '/docs',
     staticCSP: POLICY,
     theme: { title: 'Wattline API' },
-    // Without the bar of Swagger.
+    // The page has no bar of Swagger.
     uiConfig: { layout: 'BaseLayout', deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
   });
   pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     reply.header('Cache-Control', 'no-cache').send(pages.swagger()),
   );
-  // They are only described here, and never asked.
+  // This server only describes the routes. It never calls them.
   pages.setValidatorCompiler(() => () => true);
   pages.setSerializerCompiler(() => () => '');
   for (const { method, url, schema } of routes)

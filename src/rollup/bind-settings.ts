@@ -53,7 +53,7 @@ export async function bindSettings(
   const restatement = await bindStreams(connection, workgroup);
   const next = await findNext();
   const { streams, sources } = next;
-  // After a restatement they are not kept, because the next roll-up must not restate again.
+  // After a restatement the settings are not kept. Otherwise the next roll-up would restate again.
   if (restatement === undefined) bound.set(connection, { settings, streams, sources });
   return { next, restatement };
 }

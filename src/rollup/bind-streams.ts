@@ -75,8 +75,8 @@ export async function bindStreams(
     if (removed.settings === null) continue;
     if (restatement !== 'zone') restatement = 'configuration';
     await query(connection, 'rollup/delete_stream_intervals', { stream_id: removed.stream_id });
-    // The power of the removed stream can have given silences of lifetime registers their shape. So all
-    // streams of lifetime registers are computed again.
+    // The power of a removed stream can have shaped the silences of lifetime registers. So all streams of
+    // lifetime registers are computed again.
     await query(connection, 'rollup/mark_lifetime_streams_restated');
     await query(connection, 'rollup/update_stream', { stream_id: removed.stream_id, settings: null });
   }

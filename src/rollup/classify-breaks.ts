@@ -22,14 +22,14 @@ import {
 import { ruleConstants } from './rule-constants.ts';
 import { type Runs, runsBetween } from './runs-between.ts';
 
-/** How far the breaks are judged: up to the believed run. */
+/** The state of the judgement: the breaks up to the believed run are judged. */
 interface Progress {
   runs: Runs;
   rule: RegisterRule;
   /** The position of the believed run. */
   index: number;
   believed: Run;
-  /** True once the register has counted in a believed run. */
+  /** True after the register has counted in a believed run. */
   hasStarted: boolean;
   /** The last rise that was believed although it is beyond the learnt limit. */
   rise: { from: Run; to: Run } | undefined;

@@ -2,7 +2,7 @@ import { describeScope, type Scope } from './find-scope.ts';
 import type { Touched } from './find-stretches.ts';
 import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
-/** How much work of changed limits one call does, and for which batches devices wait. */
+/** The bound on the work of one call for changed limits, and the batches for which devices wait. */
 export interface PendingBudget {
   /** The most readings on days whose limits have changed. */
   readingsMax: number;
@@ -11,7 +11,7 @@ export interface PendingBudget {
   batchId: bigint;
 }
 
-/** This many readings take about a second of CPU. So a call stays below two seconds on a busy machine. */
+/** This many readings take about a second of CPU, so a call takes less than two seconds on a busy machine. */
 export const PENDING_READINGS_MAX = 100_000;
 
 /**

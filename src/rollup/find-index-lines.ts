@@ -45,10 +45,10 @@ type DriftRow = {
 };
 
 /**
- * Finds rebases for drifting registers: each fall is within the jitter, but together they are more. If the
- * mark were held for ever, energy that the register counts below it would be lost. So the mark is lowered to
- * the jitter above the reading. Each rebase depends on the one before, which SQL cannot express well. Few
- * registers drift.
+ * Finds rebases of registers that drift: each fall is within the jitter, but all falls together are larger.
+ * Energy that the register counts below its high-water mark would be lost. So the mark is lowered to the
+ * jitter above the reading. This is not in SQL, because each rebase depends on the one before. Few registers
+ * drift.
  */
 async function rebaseDrift(context: RollUpContext): Promise<void> {
   const rows = await readRows<DriftRow>(context, 'list_drift');

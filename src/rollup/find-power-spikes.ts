@@ -18,8 +18,8 @@ interface PowerBreak extends SeriesBreak {
 
 /**
  * Finds the readings of power that are left out as spikes. With a configured limit these are all readings
- * beyond it, however long. With a learnt limit it is only a single reading between possible ones, because two
- * readings that agree were measured.
+ * beyond it. With a learnt limit it is only a single reading between possible ones, because two readings that
+ * agree were measured.
  * @param breaks of one series in order: from a possible reading to one beyond the limit, and back; the very
  *   first reading is compared with itself
  */

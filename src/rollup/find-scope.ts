@@ -23,14 +23,14 @@ export interface Scope {
   besideDaily: boolean;
   /** True if a lifetime register has power beside it, which can give its silences their shape. */
   besidePower: boolean;
-  /** True if breaks may have to be judged again although none of them has changed. */
+  /** True if breaks may have to be judged again, even if none of them has changed. */
   mayRejudge: boolean;
   intervals: bigint;
 }
 
 /**
- * How far from a change neighbours are searched: near by first, which reads little; then everywhere, for
- * series that are silent there.
+ * The distance from a change in which neighbours are searched. A near search comes first, because it reads
+ * little. A search everywhere follows for series that are silent near the change.
  */
 const NEAR_MS = [6 * HOUR_MS, 2 * DAY_MS, ruleConstants.forever_ms.value];
 
@@ -123,14 +123,14 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
 const INTERVALS_MAX = 2_000_000n;
 
 /**
- * After this many intervals of silences a call begins no other part, so it takes about 4 s. The other sources
- * wait for a later call. The rows of one transaction are in memory.
+ * After this many intervals of silences a call begins no other part. The other sources wait for a later call.
+ * So a call takes about 4 s, and its rows, which are in memory until its end, are bounded.
  */
 export const CALL_INTERVALS_MAX = 4_000_000;
 
 /**
- * If a scope has more intervals than this for each reading, silences take the memory. If not, the readings
- * do.
+ * With more intervals than this for each reading, the silences of a scope take most memory. With fewer, the
+ * readings do.
  */
 const SILENT_INTERVALS_MIN = 4n;
 

@@ -105,7 +105,8 @@ function judgeTogether(
   });
   const foreverMs = ruleConstants.forever_ms.value;
   const isLast = series.method !== 'total_energy' || series.judging_to_ms >= BigInt(foreverMs);
-  // The first break after the change with the same decided time as before: all later breaks are the same.
+  // This is the first break after the change that is decided at the same time as before. So all later breaks
+  // are the same.
   const end = isLast
     ? undefined
     : breaks.find(({ to_ms, decided_ms }) => {

@@ -32,7 +32,7 @@ export async function learnLimits(
 }
 
 /**
- * The number of days after a day that are certainly over when it is closed. The last one is not counted,
+ * The number of later days that are certainly over when a day is closed. The last of them is not counted,
  * because it can still be incomplete.
  */
 export function lookAheadDays({ closeAfterMs }: RollUpContext): number {

@@ -24,8 +24,8 @@ export function findReturn(runs: Runs, index: number, rule: RegisterRule): numbe
 
 /**
  * True if a single reading is left out because the next one is below it and below the believed run. A high
- * reading is left out after any fall. A low one is only left out if the limit is learnt, because it can be
- * the average of a value and a zero.
+ * reading is left out after any fall. A low reading can be the average of a value and a zero. It is left out
+ * only if the limit is learnt.
  */
 export function isSkippedReading(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
   if (one.firstMs !== one.lastMs || !after) return false;
@@ -58,7 +58,7 @@ function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): numbe
   for (let back = index + 2; ; back += 1) {
     const before = runs.at(back - 1)!;
     if (hasClimbedBack(before, from)) return undefined;
-    // A spike among low values is not followed as a low value.
+    // A spike among low values is not a low value.
     if (before.lastValue < from.lastValue) lows = appendLowRun(lows, before, from, rule);
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;

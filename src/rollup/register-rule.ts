@@ -8,8 +8,8 @@ export interface SeriesBreak extends RegisterLimits {
   toMs: UtcMs;
   toValue: number;
   /**
-   * For a rise: the time from which on the register has shown the value before the rise. Undefined if the
-   * register has shown it for longer than a standstill can last.
+   * For a rise: the time since which the register has shown the value before the rise. Undefined if it has
+   * shown this value for longer than a standstill can last.
    */
   standstillSinceMs: UtcMs | undefined;
 }

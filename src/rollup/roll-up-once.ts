@@ -25,12 +25,12 @@ export interface RollUpOptions {
    */
   messagesMax?: number;
   /**
-   * The most readings that one call computes again because learnt limits have changed, but at least one
-   * device.
+   * The most readings that one call computes again because learnt limits have changed. It computes at least
+   * one device.
    */
   pendingReadingsMax?: number;
   /**
-   * The most intervals of silences that one call computes, but at least one source. Default:
+   * The most intervals of silences that one call computes. It computes at least one source. Default:
    * `CALL_INTERVALS_MAX`.
    */
   intervalsMax?: number;

@@ -20,7 +20,7 @@ const MESSAGES_MAX = 250_000;
  * little. Memory bounds it: a reading each hour makes four intervals, which need most of the memory.
  */
 const READINGS_MAX = 500_000;
-/** How often one call searches for failing series: more than once only if failures change. */
+/** One call searches this often for failing series. It searches again only if other series fail. */
 const ROUNDS_MAX = 3;
 
 /**
@@ -34,7 +34,7 @@ const ROUNDS_MAX = 3;
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
   const last = lastRuns.get(shard);
-  // Read before the roll-up begins, so that data written during it counts as new.
+  // This is read before the roll-up begins, so data that is written during it counts as new.
   const state = {
     changes: shard.changes(),
     settings: settingsOf(options.workgroup),

@@ -145,7 +145,7 @@ export async function runIf(
   parameters: SqlParameters = {},
 ): Promise<number> {
   const { table } = targetOf(statementOf(statement))!;
-  // If the table does not exist yet, the statement must run to create it, although it finds nothing.
+  // If the table does not exist yet, the statement must run to create it, even if it finds nothing.
   const isKnown = temporaryOf(context.connection).rows.has(table);
   if (isWanted || context.runAll || !isKnown) return runStatement(context, statement, parameters);
   await emptyTable(context, table);
@@ -219,10 +219,7 @@ export async function bindDays(
   }
 }
 
-/**
- * True if the bound days contain the wanted ones, and not many more, because every statement reads all of
- * them.
- */
+/** True if the bound days contain the wanted ones and not many more. Every statement reads all bound days. */
 function isEnough(bound: BoundDays, { timezone, fromMs, toMs }: Omit<BoundDays, 'byInterval'>): boolean {
   const isThere = bound.timezone === timezone && bound.fromMs <= fromMs && bound.toMs >= toMs;
   return isThere && bound.toMs - bound.fromMs <= 4 * (toMs - fromMs) + 30 * DAY_MS;

@@ -2,7 +2,7 @@ import type { UtcMs } from '../lib/time.ts';
 import type { RegisterRule, Run, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rule-constants.ts';
 
-/** The runs of readings between breaks, in order. It records how far ahead readings were needed. */
+/** The runs of readings between breaks, in order. It notes the last reading that was needed. */
 export interface Runs {
   /** The run at a position; undefined after the last one. */
   at(place: number): Run | undefined;

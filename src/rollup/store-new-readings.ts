@@ -21,7 +21,7 @@ interface NewReadingsOptions {
 }
 
 /**
- * Makes stored readings of the messages of new batches, without readings that are rejected or stored already.
+ * Stores the readings of the messages of new batches, except readings that are rejected or stored already.
  */
 export async function storeNewReadings(
   context: RollUpContext,

@@ -77,7 +77,8 @@ export async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
-  // A broker that is away is no reason to send requests elsewhere, or to restart.
+  // A broker that is away does not change readiness: requests need not go elsewhere, and a restart does not
+  // help.
   for (const add of [health.addReadiness, health.addLiveness])
     add('inputs', ({ maySeeNames }) => inputsState(inputs.states(), clock.now(), maySeeNames));
   registerLineRoutes(app, { stream, groupsOf, audit, inputs, clock, logger });

@@ -66,7 +66,7 @@ type WorkerOptions = Pick<Service, 'logger' | 'clock'> & {
   events: WorkerEvents;
 };
 
-/** Closing the pipeline after its worker has stopped takes at most this long. */
+/** After its worker has stopped, the pipeline must close within this time. */
 const PIPELINE_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
 /** Starts the worker, and answers requests of other processes about its workgroups. */

@@ -92,7 +92,7 @@ export function createFactsReader(sources: AlertSources, workgroupId: string): (
   return async () => {
     const nowMs = clock.now();
     const workgroup = workgroups.get(workgroupId);
-    // Its roles or sites can have changed.
+    // The roles or the sites of the workgroup can have changed.
     if (workgroup !== known) [days, budgets, known] = [undefined, undefined, workgroup];
     const shard = sources.health().shards.find((one) => one.workgroupId === workgroupId);
     const isOpen = shard?.state === 'owned';
@@ -119,14 +119,14 @@ export function createFactsReader(sources: AlertSources, workgroupId: string): (
   };
 }
 
-/** Until everything is read and published, a silent device is not known. */
+/** Silent devices are unknown until everything is read and published. */
 function hasEverything(status: WorkgroupStatus | undefined): boolean {
   if (!status) return false;
   const { poll, publish } = status;
   return poll.upToDate === true && poll.lastError === undefined && publish.lastError === undefined;
 }
 
-/** Unknown while nothing was read yet. */
+/** Unknown until something was read. */
 function lagOf(status: WorkgroupStatus | undefined, nowMs: UtcMs): number | undefined {
   const seconds = status && withLag(status, nowMs).poll.lagSeconds;
   return seconds === undefined ? undefined : seconds * SECOND_MS;

@@ -17,7 +17,8 @@ import { readJsonFile } from '../lib/read-json-file.ts';
 const startSchema = z.object({
   format: z.literal(1),
   salt: z.string(),
-  // The program itself writes them, and checking each one of thousands of workgroups takes seconds.
+  // The program itself writes these values. A check of each one would take seconds with thousands of
+  // workgroups.
   settings: z.custom<Record<string, string[]>>((value) => typeof value === 'object' && value !== null),
 });
 type Settings = Record<string, string[]>;

@@ -5,7 +5,8 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-script.ts';
 
 /**
- * News that the bucket has another commit of a workgroup. News can be lost; readers also look by themselves.
+ * News that the bucket has another commit of a workgroup. News can be lost, so readers also look without
+ * news.
  */
 export interface CommitNews {
   /** Calls the listeners of this process and of all others. Never throws. */

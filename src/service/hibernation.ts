@@ -44,7 +44,7 @@ interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate'
 export function createHibernation(options: HibernationOptions): Hibernation {
   const { config, workgroups, assignmentOf, pipeline, stages, status, news, idleNotes, clock, logger } =
     options;
-  /** For each workgroup that is about to be closed, the position up to which its stream has landed. */
+  /** The position up to which the stream has landed, for each workgroup that is about to be closed. */
   const ends = new Map<string, StreamEnd>();
   /** When the last roll-ups of the open workgroups began. */
   const rolledUpAtMs = new Map<string, UtcMs>();

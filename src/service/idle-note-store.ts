@@ -19,7 +19,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 
 type IdleState = ReturnType<typeof assessWarehouse>;
 
-/** Notes that workgroups hibernate, so that they are opened only if it is needed. */
+/** Notes that workgroups hibernate. A workgroup with a note is opened only if it is needed. */
 export interface IdleNotes {
   /**
    * The state of a closed workgroup, see `assessWarehouse`.
@@ -138,7 +138,7 @@ export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNote
   };
 }
 
-/** Without the note the workgroup is opened once without need. */
+/** Without the note, the workgroup is opened one time without need. */
 function notWritten(logger: Logger, { workgroup }: Assignment, error: unknown): void {
   logger.warn({ workgroup: workgroup.id, error: errorMessage(error) }, 'idle-note.not-written');
 }

@@ -42,8 +42,7 @@ export async function openOwner(
   if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
   control.close();
   const assignment = assignmentOf(config, workgroup);
-  // Opening claims the workgroup. Only with the queue in Redis it is known that no worker of another machine
-  // has it.
+  // Opening claims the workgroup. Only the queue in Redis shows that no worker of another machine has it.
   if (config.queue.backend !== 'redis') await requireNewestWarehouse(config, workgroup.id, { clock });
   keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });

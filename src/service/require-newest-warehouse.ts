@@ -21,7 +21,7 @@ export async function requireNewestWarehouse(
   if (!store) return;
   const state = await readReplicationState(warehouseFile(dataDir, workgroupId), clock);
   const head = await readReplicaHead(store);
-  // Without a warehouse and without data the reader of the warehouse has the right error.
+  // Without a warehouse and without data, the reader of the warehouse throws the right error.
   if (state ? canContinue(state, head) : !head?.generation) return;
   throw new TransientError(
     'WorkgroupElsewhere',

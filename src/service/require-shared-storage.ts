@@ -37,7 +37,7 @@ export function sharingProblems(config: SharedSettings, roles: readonly Role[]):
   ];
 }
 
-/** Settings of several machines that work and are probably wrong, with what to change. */
+/** Settings of several machines that are possible and probably wrong, with what to change. */
 export function sharingWarnings(
   {
     queue,

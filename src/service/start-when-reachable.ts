@@ -24,7 +24,7 @@ const CODES = new Set([
  * Starts something that needs Redis, the stream of another process or a bucket. If one of these cannot be
  * reached, the start is repeated for up to 30 s. A short outage then does not end the process. The first
  * failure is logged at once.
- * @returns undefined if the process must end before they were reached
+ * @returns undefined if the process must end before that
  * @throws the last error after that time, and every other error at once
  */
 export async function startWhenReachable<Started>(

@@ -2,7 +2,7 @@ import type { Alerts } from '../alerts/start-alerts.ts';
 import type { OperationName, Operations } from '../pipeline/operations.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
-/** Answers the operations on alerts in this thread, and passes the others on. */
+/** Answers the operations on alerts in this thread, and passes the other operations on. */
 export function withAlerts(
   pipeline: Pick<Pipeline, 'run'>,
   alerts: () => Promise<Pick<Alerts, 'list' | 'change'>>,

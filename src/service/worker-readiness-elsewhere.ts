@@ -42,7 +42,7 @@ export function watchWorkElsewhere(
    * read-only copy, as is a lake in the bucket.
    */
   async function isServed(id: string): Promise<boolean> {
-    // Without Redis nobody knows. Its own check reports it.
+    // If Redis does not answer, this is not known. The check of Redis reports the problem.
     if (queue.backend === 'redis') return control.isServed(id).catch(() => true);
     const hasLake = storage.s3 !== undefined || existsSync(join(lakeFolder({ dataDir }), id));
     return (hasLake && !existsSync(warehouseFile(dataDir, id))) || control.reaches(id);

@@ -14,7 +14,7 @@ interface AuditDrainOptions {
 }
 
 const ENTRIES_MAX = 1_000;
-/** The clock may have been set back by this much since an entry got its time. */
+/** The clock may have been set back by at most this since an entry got its time. */
 const CLOCK_MS = MINUTE_MS;
 
 interface Waiting {
@@ -23,8 +23,8 @@ interface Waiting {
 }
 
 /**
- * Creates a drain that moves audit entries from the spool into the log, each one once. If a move was
- * interrupted, the drain looks for the entry's id in the log before it appends again. One process calls it
+ * Creates a drain that moves each audit entry from the spool into the log exactly once. After an interrupted
+ * move, the drain looks for the id of the entry in the log before it appends again. One process calls it
  * about every second.
  * @returns a function that moves the waiting entries; it rejects if it could not, and no entry is lost
  */

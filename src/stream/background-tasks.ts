@@ -43,8 +43,8 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   const jobs = new Map<string, ReturnType<typeof createJob>>();
   const warnOnceAMinute = createRareWarning(clock, logger);
   /**
-   * Since then this process can receive data. A process that takes the watch over was ready to receive
-   * before.
+   * The time since which this process can receive data. A process that takes over the watch was already ready
+   * to receive.
    */
   let listeningSinceMs = clock.now();
   let claimedAtMs = clock.now();
@@ -88,7 +88,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     async stop() {
       await beginning;
       await repeating.stop();
-      // Entries that were recorded during the shutdown.
+      // These entries were recorded during the shutdown.
       await runAll();
       for (const { end } of jobs.values()) await end();
       for (const lease of new Set([presenceLease, folderLease]))

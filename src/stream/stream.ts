@@ -46,7 +46,7 @@ export interface Stream {
   poll: HeldReads['poll'];
   /** What this process knows about the logs that it has used. It opens no log. */
   counts(): LogCounts[];
-  /** Aborts when `drain` is called. Open requests should then end and return a position to resume from. */
+  /** Aborts when `drain` is called. Open requests then end, and answer with the position to continue from. */
   readonly draining: AbortSignal;
   /** Refuses new work and ends held requests. */
   drain(): void;
@@ -204,7 +204,7 @@ function isOutdated({ log: { lastHead }, readableMs }: AgeingLog): boolean {
   return lastHead !== undefined && offsetMs(lastHead.next) < readableMs();
 }
 
-/** A closed log is opened to be trimmed once, when its newest message is too old. */
+/** A closed log is opened one time to be trimmed, when its newest message is too old. */
 function isTrimmable(ageing: AgeingLog): boolean {
   const { isOpen, lastHead } = ageing.log;
   return isOpen || (lastHead?.isEmpty === false && isOutdated(ageing));

@@ -67,7 +67,7 @@ export function findColumns(header: readonly string[], given: Partial<Record<Col
   );
 }
 
-/** Meanings that several columns could have. */
+/** The meanings that several columns could have. */
 export function findAmbiguous(
   header: readonly string[],
   given: Partial<Record<ColumnRole, string>>,

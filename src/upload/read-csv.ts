@@ -46,7 +46,7 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
   const parsed = parseCsv(text, {
     delimiter: heading.delimiter,
     fromLine: heading.skipLines + 1,
-    // One more than the heading and all rows, because reading a file of many more would take too much memory.
+    // One row more than the heading and the most rows. A file with many more rows would take too much memory.
     rowsMax: UPLOAD_ROWS_MAX + 2,
     cellsMax: UPLOAD_CELLS_MAX,
     oddRowsMax: ODD_ROWS_MAX,

@@ -79,7 +79,7 @@ function textBytes(path: string, compression: Compression): Buffer {
   }
 }
 
-/** All frames. Node unpacks only the first one. */
+/** Unpacks all frames. Node would unpack only the first one. */
 function unpackZstd(bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
   let left = BYTES_MAX;

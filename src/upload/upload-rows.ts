@@ -37,7 +37,7 @@ export type Upload =
 
 const line = z.number().int().nonnegative();
 const instant = z.number().int().min(0).max(Date.UTC(2100, 0));
-/** More than any meter counts. */
+/** The largest energy of a row. No meter counts more. */
 export const ENERGY_WH_MAX = 1e15;
 const energyWh = z.number().min(0).max(ENERGY_WH_MAX);
 const day = z.string().refine(isLocalDate);

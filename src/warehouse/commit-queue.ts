@@ -7,7 +7,10 @@ import type { LandingRoom } from './landing-room.ts';
 import type { LandResult } from './plan-landing.ts';
 import type { ReusableCommitter } from './reusable-committer.ts';
 
-/** Batches and gaps that wait for their transaction, in order. Batches that continue each other share one. */
+/**
+ * Batches and gaps that wait for their transaction, in order. Batches that continue each other share a
+ * transaction.
+ */
 interface CommitQueue {
   /**
    * Adds a planned batch or gap.
@@ -67,7 +70,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   let paused: Promise<void> | undefined;
 
   async function settleAll(): Promise<void> {
-    // Batches that are pushed in the same turn share a transaction.
+    // This waits for the end of the turn: batches that are pushed in the same turn share a transaction.
     await undefined;
     while (waiting.length > 0) {
       while (paused !== undefined) await paused;

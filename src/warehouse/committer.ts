@@ -12,7 +12,7 @@ import { query } from './query.ts';
 
 export type CommitOutcome =
   | { kind: 'committed' }
-  /** The checkpoint of the file is not the checkpoint that the writes assumed; nothing was written. */
+  /** The file has another checkpoint than the writes assumed. Nothing was written. */
   | { kind: 'out-of-step'; checkpoint: Checkpoint | undefined };
 
 /**

@@ -78,7 +78,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   async function connect(): Promise<DuckDBConnection> {
     if (instance === undefined) throw new TransientError('WarehouseClosed', `${path} is closed`);
-    // Counted before it is open, because closing the file meanwhile would leave its first query unanswered.
+    // The connection is counted before it is open. If the file were closed meanwhile, its first query would
+    // get no answer.
     connecting++;
     const connection = await instance.connect().finally(() => connecting--);
     connections.add(connection);

@@ -1,8 +1,8 @@
 /** What DuckDB may use for one open file. */
 export interface EngineUse {
   /**
-   * Lets DuckDB use all its threads while `work` runs. Otherwise it has one, because it divides also a small
-   * statement among its threads, and they cost more CPU time than the statement.
+   * Lets DuckDB use all its threads while `work` runs. Otherwise it has one thread. With several, DuckDB also
+   * divides small statements, and the division costs more CPU time than the statement.
    */
   withAllThreads<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Changes the memory that DuckDB may use for this file. */

@@ -59,9 +59,9 @@ interface Slot {
 }
 
 /**
- * Writes vectors by plain memory copies from the columns, which have DuckDB's own layout.
- * `copy_data_to_vector` checks nothing, so this code checks the rows of the chunk, the room of the list and
- * the length of the source.
+ * Writes vectors as copies of memory, because the columns have the layout of DuckDB. `copy_data_to_vector`
+ * checks nothing. So this code checks the rows of the chunk, the room of the list and the length of the
+ * source.
  */
 export function createChunkFiller(): ChunkFiller {
   const idle: Slot[] = [];
@@ -158,7 +158,7 @@ export function createChunkFiller(): ChunkFiller {
     release(chunks) {
       for (const chunk of chunks) {
         const slot = slots.get(chunk);
-        // A chunk is released only once, because lending it twice would mix two batches.
+        // A chunk is released only one time. A chunk that is lent twice would mix two batches.
         if (slot === undefined || !slots.delete(chunk)) continue;
         if (idle.length < IDLE_CHUNKS_MAX && slot.fields <= KEPT_FIELDS_MAX) idle.push(cleared(slot));
       }

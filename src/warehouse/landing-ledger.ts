@@ -119,8 +119,8 @@ async function withAppender(
 }
 
 /**
- * Removes appended rows that were not flushed. They survive a rollback, and would land with the next
- * transaction.
+ * Removes appended rows that were not flushed. A rollback does not remove them, so they would land with the
+ * next transaction.
  */
 export function clearQuietly(appender: DuckDBAppender): void {
   try {

@@ -18,9 +18,9 @@ import { createReusableCommitter } from './reusable-committer.ts';
 export interface Landing {
   /**
    * Lands a batch. Landing the same batch again changes nothing.
-   * @param batch the batch, which is copied before this returns; or a function that makes it, or returns
-   *   nothing to land. The function is called in turn, when there is room, while the transaction before is
-   *   written, which is fastest. Its buffers are free afterwards
+   * @param batch the batch, which is copied before this returns; or a function that makes the batch, or
+   *   returns that there is none. The function is called in its turn, when there is room. Then the
+   *   transaction before is still being written, which saves time. Its buffers are free afterwards
    * @returns when the result is durable
    * @throws StaleOwnerError if another worker has taken the shard; then nothing has landed
    * @throws TransientError if the file could not be written (a full disk); then nothing has landed
@@ -91,8 +91,8 @@ export function createLanding(options: LandingOptions): Landing {
 
   async function land(input: LandInput): Promise<LandResult> {
     const before = expected.get(input.origin);
-    // The id of this batch would be lower than the ids that are being listed, so later stages would skip the
-    // batch.
+    // The batch cannot land now. Its id would be lower than the ids that are being listed, so later stages
+    // would skip it.
     if (isListing) return { kind: 'out-of-step', expectedOffset: before?.nextOffset };
     const plan = planLanding(before, input, input.unlisted?.batchId ?? nextBatchId, clock.now());
     const { result } = plan;

@@ -3,7 +3,7 @@ import type { UtcMs } from '../lib/time.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 import { query } from './query.ts';
 
-/** Prevents that messages of an earlier log, which the current log still contains, land again. */
+/** Some messages of an earlier log can also be in the current log. This prevents that they land again. */
 interface OtherLogs {
   /**
    * Deletes the messages of these writes that had landed from another log, in the transaction that lands

@@ -94,9 +94,8 @@ export interface Write {
 export type Plan = { kind: 'write'; write: Write; result: LandResult } | { kind: 'none'; result: LandResult };
 
 /**
- * Decides how a batch changes a file with the checkpoint `before`. Pure.
- * The position never moves back in a log, a message never lands twice, and no message is skipped without a
- * gap.
+ * Decides how a batch changes a file with the checkpoint `before`. It changes nothing itself. The position
+ * never moves back in a log, a message never lands twice, and no message is skipped without a gap.
  */
 export function planLanding(
   before: Checkpoint | undefined,
@@ -173,7 +172,10 @@ export function planLanding(
   };
 }
 
-/** The highest offset that stays valid. After a lost tail, the log can use offsets from its end on again. */
+/**
+ * The highest offset that stays valid. After a lost tail, the log can assign the offsets after its end a
+ * second time.
+ */
 function lastOffsetAfter(before: Checkpoint | undefined, gap: GapInput | undefined): Offset | undefined {
   const last = before?.lastOffset;
   if (gap?.reason !== 'lost_tail' || gap.to === undefined || last === undefined || last < gap.to) return last;

@@ -13,8 +13,8 @@ import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
   /**
-   * The descriptor of the open file, see `Database.file`. After the database was opened again it is another
-   * one.
+   * The descriptor of the open file, see `Database.file`. After a new opening of the database it is another
+   * descriptor.
    */
   file(): FileHandle;
   /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
@@ -43,7 +43,10 @@ interface RecoveryOptions {
 }
 
 const USERS_WAIT_MS_MAX = 10 * SECOND_MS;
-/** Short, because a process that ends has little time. Interrupted work is done again from the checkpoint. */
+/**
+ * This is short, because a process that ends has little time. Interrupted work is done again from the
+ * checkpoint.
+ */
 const CLOSE_WAIT_MS_MAX = 3 * SECOND_MS;
 
 export function createRecoveringDatabase(opened: Database, options: RecoveryOptions): RecoveringDatabase {

@@ -34,7 +34,7 @@ export function createReusableConnection(open: () => Promise<DuckDBConnection>):
     retire() {
       idle?.closeSync();
       idle = undefined;
-      // Forgotten here, so it is closed when it is released.
+      // The connection is forgotten here, so it is closed when it is released.
       used = undefined;
     },
   };

@@ -32,7 +32,7 @@ export interface ShardStatus {
   /** The event time of the newest reading that is not in the future. */
   newestReadingAtMs?: UtcMs | undefined;
   devices: DeviceCounts;
-  /** Files whose import has begun and does not count: under way, or given up. */
+  /** Files whose import has begun and does not count yet: it is under way, or was given up. */
   imports: UnfinishedImport[];
   names: number;
   fileBytes: number;

@@ -164,7 +164,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     alone: (work) => gate.alone(() => landing.pause(work)),
   });
   let changes = 0;
-  /** What `changes` was in the last call of `checkpointIfDue`. */
+  /** The value of `changes` at the last call of `checkpointIfDue`. */
   let changesSeen = -1;
   /** Transactions since the file was opened. */
   let transactions = 0;

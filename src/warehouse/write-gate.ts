@@ -42,7 +42,7 @@ export function createWriteGate(): WriteGate {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const holdBack = setTimeout(close, politeMs);
     const giveUp = setTimeout(reject, waitMs);
-    // Closed in the same moment, so that no writer enters between.
+    // The gate is closed in the same moment, so no writer enters in between.
     whenFree = () => {
       close();
       resolve();

@@ -65,7 +65,7 @@ export function removeWorkerFile(dataDir: string, file: ControlFile): void {
   try {
     rmdirSync(workersFolder(dataDir));
   } catch {
-    // There are other workers.
+    // The folder still has the files of other workers.
   }
 }
 
@@ -73,7 +73,7 @@ function workersFolder(dataDir: string): string {
   return join(controlFolder(dataDir), 'workers');
 }
 
-/** A process id is used again after a while, and then the file is replaced. */
+/** Another process can get the same process id later. It then replaces the file. */
 function workerPath(dataDir: string, { pid }: ControlFile): string {
   return join(workersFolder(dataDir), `${pid}.json`);
 }

@@ -44,8 +44,8 @@ export function forgetEndedWorkers(dataDir: string): void {
 }
 
 /**
- * Process ids of another machine, with a shared data folder, have no meaning here. A worker removes its file
- * when it stops in order.
+ * With a shared data folder, the file can be of another machine. Its process id has no meaning here. A worker
+ * removes its file when it stops in order.
  */
 function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
   const { pid, machine } = file;

@@ -80,7 +80,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
     }
   }
 
-  /** Waits for the answer until another worker has the workgroup. */
+  /** Waits for the answer, but no longer than until another worker has the workgroup. */
   async function callWatched(
     worker: WorkerAddress,
     call: RemoteCall,

@@ -11,8 +11,8 @@ export const NOTHING_DONE: ReadonlySet<string> = new Set([NOT_HERE.code, 'ShardN
 
 /**
  * What happens to the file that the argument `path` names. `sent`: the caller sends its bytes. `shared`: the
- * owner opens the path, so it has to run on the same machine: an import reads a file of any size for a long
- * time, and continues after a restart.
+ * owner opens the path, so it must run on the same machine. An import needs this, because it reads a file of
+ * any size for a long time, and continues after a restart.
  */
 export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'shared' } = {
   upload: 'sent',
@@ -20,8 +20,9 @@ export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'share
 };
 
 /**
- * If the owner moves meanwhile, an operation that changes something is not sent again, because it may have
- * been done.
+ * Says for each operation if it changes something. If a workgroup gets another owner during a call, an
+ * operation that only reads is sent to the new owner. One that changes something is not sent again, because
+ * the old owner may have done it.
  */
 const EFFECTS: Readonly<Record<AskableName, 'reads' | 'changes'>> = {
   snapshot: 'changes',

@@ -11,8 +11,8 @@ import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 const BODY_BYTES_MAX = MEBIBYTE;
 const ANSWER_BYTES_MAX = 64 * MEBIBYTE;
 /**
- * More connections than requests that are answered or wait, so that a request beyond the limit gets an answer
- * that says so.
+ * There are more connections than requests that can be answered or wait. So a request beyond the limit gets
+ * an answer that says so.
  */
 const CONNECTIONS_MAX = 256;
 

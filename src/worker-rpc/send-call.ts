@@ -33,7 +33,7 @@ export type CallReply =
   /** The arguments were sent, and no answer came. */
   | { kind: 'unknown'; cause: unknown };
 
-/** A machine that is switched off answers nothing, also not that it is closed. */
+/** A machine that is switched off answers nothing. It does not even refuse the connection. */
 const CONNECT_MS = 2 * SECOND_MS;
 
 /**

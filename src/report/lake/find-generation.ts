@@ -13,8 +13,8 @@ interface SeenCommit {
 }
 
 /**
- * Within this time after a commit was the newest, its followers are still there, because retention keeps each
- * commit for two minutes. So the next sequences are enough to find a newer one, and the folder is not listed.
+ * Retention keeps each commit for two minutes. So within this time after a commit was the newest, the later
+ * ones are still there. They are found by their numbers, without a list of the folder.
  */
 const FOLLOWERS_KEPT_MS = MINUTE_MS;
 

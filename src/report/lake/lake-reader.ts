@@ -78,7 +78,7 @@ export interface LakeSource {
 export interface Generation {
   commit: StoredCommit;
   files(dataset: DatasetName): LakeFile[];
-  /** The path of a file while it is held. A statement can name it before. */
+  /** The path of a file while it is held. A statement can name the path earlier. */
   path(file: LakeFile): string;
   /** Brings files to this disk, and keeps them there until the result is disposed. */
   pin(files: readonly LakeFile[], signal?: AbortSignal): Promise<Disposable>;
@@ -123,7 +123,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
     work: (connection: DuckDBConnection) => Promise<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
-    // Before a connection is taken, because fetching can take longer than a query.
+    // The files are fetched before a connection is taken, because this can take longer than a query.
     using _held = await files?.generation.pin(files.files, signal);
     return await pool.run(work, signal, files?.generation.commit.workgroupId);
   }

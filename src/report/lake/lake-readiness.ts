@@ -35,9 +35,7 @@ type LakeReadiness = (
   asker?: HealthAsker,
 ) => Promise<HealthState>;
 
-/**
- * Remembers its findings, because a look at a thousand lakes takes some seconds while the process is busy.
- */
+/** The findings are remembered. In a busy process, a look at a thousand lakes takes some seconds. */
 export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>): LakeReadiness {
   const looks = new Map<string, Look>();
   let looking: Promise<void> | undefined;

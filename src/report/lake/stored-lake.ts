@@ -17,18 +17,18 @@ export interface StoredLakeOptions {
   /** The store of a workgroup's lake: its keys are `commits/...` and `files/...`. */
   storeOf(workgroupId: string): ObjectStore;
   cache: FileCache;
-  /** For how long a commit counts as the newest one without another look. Default: 30,000. */
+  /** The time for which a commit counts as the newest one without another look. Default: 30,000. */
   lookEveryMs?: number;
   /**
-   * For how long after the last look the known commit is the answer while the store does not answer. Default:
+   * The time after the last look for which the known commit is used while the store does not answer. Default:
    * 300,000.
    */
   staleMsMax?: number;
-  /** For how long a request waits for the store if it can have the known commit. Default: 2,000. */
+  /** The time that a request waits for the store if it can use the known commit. Default: 2,000. */
   patienceMs?: number;
   /**
-   * The pause after a look without an answer if the known commit can be the answer, and after one that found
-   * no commit. Default: 5,000.
+   * The pause after a look that found no commit. The same after a look without an answer, if the known commit
+   * can be used. Default: 5,000.
    */
   pauseMs?: number;
   /** The longest look. Default: 15,000. */
@@ -67,12 +67,12 @@ const LOOKS_MAX = 3;
  * Reads generations from an object store. It looks for a newer commit when a request comes, at most every
  * `lookEveryMs`, and after news.
  *
- * If the store does not answer, the known commit is still the answer for `staleMsMax` after the last look. So
- * a short failure of the store stops no report, and an answer is never older than that time and the usual
- * delay. After it the reader throws, because newer commits may be missing. An empty lake is never assumed:
- * without an answer of the store, a workgroup without a known commit is an error. So is a store without any
- * commit of the workgroup, because its owner creates one before anything else. A restart forgets the known
- * commits.
+ * If the store does not answer, the known commit is still used for `staleMsMax` after the last look. So a
+ * short failure of the store stops no report. An answer is never older than this time and the usual delay
+ * together. After this time the reader throws, because newer commits may be missing. An empty lake is never
+ * assumed: without an answer of the store, a workgroup without a known commit is an error. So is a store
+ * without any commit of the workgroup, because its owner creates one before anything else. A restart forgets
+ * the known commits.
  */
 export function createStoredLake(options: StoredLakeOptions): StoredLake {
   const { storeOf, cache, lookEveryMs = 30 * SECOND_MS, staleMsMax = 5 * MINUTE_MS } = options;
@@ -184,8 +184,8 @@ function published({ generation }: Head): Generation | undefined {
 /**
  * The newest commit of a store.
  * @param known an earlier commit. It is in the list, so that a list without any commit is an error
- * @throws TransientError `NotInStore` if the store has nothing of the workgroup. It can be the wrong place,
- *   so this is not an empty lake
+ * @throws TransientError `NotInStore` if the store has nothing of the workgroup. The place can be wrong, so
+ *   this is not an empty lake
  * @throws TerminalError `LakeMissing` if commits were there and are not any more
  */
 async function findNewest(

@@ -54,8 +54,8 @@ const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%
  */
 const FORMULA_STARTS = '=+@＝＋＠－-';
 /**
- * Where a spreadsheet begins a new cell, also inside of quotes: many take semicolons and not commas between
- * cells.
+ * Characters at which a spreadsheet begins a new cell, even inside quotes. Many spreadsheets expect
+ * semicolons between cells, and not commas.
  */
 const cellEnds = [';', '\t', '\r', '\n'];
 

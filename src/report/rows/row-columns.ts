@@ -3,7 +3,7 @@ import { listColumns } from './list-columns.ts';
 
 const { text, energy, share, day, percent, instant, number } = columnKinds;
 
-/** The columns of reports as rows and of exported files: content, unit, and format. */
+/** The columns of rows and of exported files: content, unit, and format. */
 export const columnTypes = {
   day: day('Day', "Day in the workgroup's time zone"),
   interval_start: instant('Interval start (UTC)', 'Start of the 15 minutes, in UTC'),

@@ -27,7 +27,7 @@ export interface RowShape extends Pick<ReportRows, 'columns' | 'order'> {
 /** The statement that reads the rows. */
 export interface RowSelect extends RowShape, ReportRows {}
 
-/** No rows, with the same columns. */
+/** A statement with the same columns and no rows. */
 export function noRows<Shape extends Pick<ReportRows, 'columns' | 'order'>>(shape: Shape) {
   const none = shape.columns.map((name) => `NULL::${columnType(name).sql} AS ${name}`).join(', ');
   return { ...shape, reads: undefined, sql: `SELECT ${none} WHERE false`, parameters: {} };

@@ -27,7 +27,7 @@ interface BodyEncoder {
 
 /** Any body up to this size takes a few milliseconds. */
 const REBUILT_HERE_BYTES_MAX = 48 * 1024;
-/** A usual body up to this size takes a few milliseconds. */
+/** A body of telemetry in CBOR up to this size takes a few milliseconds. */
 const COPIED_HERE_BYTES_MAX = MEBIBYTE;
 const THREADS_MAX = 2;
 

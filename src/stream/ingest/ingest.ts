@@ -7,7 +7,7 @@ import { encodeBody, type IngestRequest } from './encode-body.ts';
 /**
  * Appends all messages of a body, or none.
  * @param encode encodes the body, in this thread or in another one
- * @returns once the messages are durable
+ * @returns when the messages are durable
  * @throws StreamError InvalidRequest with the problems of each item, PayloadTooLarge, StorageUnavailable
  */
 export async function ingest(

@@ -13,9 +13,9 @@ export const SEQUENCER_LEAD_MS = 5_000;
 /** Appends that wait for the storage share the next chunk, up to these sizes. */
 const CHUNK_MESSAGES_MAX = 20_000;
 const CHUNK_BYTES_MAX = 8 * MEBIBYTE;
-/** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
+/** At most this many bytes wait. Further appends are refused, because the storage is too slow. */
 const WAITING_BYTES_MAX = 128 * MEBIBYTE;
-/** Callers of a log that cannot store or read now try again after this. */
+/** If a log cannot store or read now, its callers are asked to try again after this time. */
 export const LOG_RETRY_SECONDS = 1;
 const WARN_EVERY_MS = MINUTE_MS;
 
@@ -30,7 +30,7 @@ interface AppendQueueOptions {
   /**
    * Gives messages their offsets and stores them as one chunk. Calls never overlap.
    * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it
-   * @returns the first of the consecutive offsets, once the messages are durable
+   * @returns the first of the consecutive offsets, when the messages are durable
    */
   store(
     batches: readonly EncodedBatch[],

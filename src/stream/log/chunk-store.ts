@@ -12,14 +12,14 @@ export interface ChunkStore {
 
   /**
    * Stores a chunk after all others.
-   * @returns once it is durable; if it rejects, `tail` shows if the chunk was stored nevertheless
+   * @returns when it is durable. After an error, `tail` shows if the chunk was stored nevertheless
    */
   append(chunk: Chunk): Promise<void>;
 
   /** The first chunk whose last message is at or after `offset`. */
   chunkFrom(offset: Offset): Chunk | undefined;
 
-  /** The position of the chunk that `chunkFrom` returns, for much less work. */
+  /** The position of the chunk that `chunkFrom` returns. It takes much less work. */
   spanFrom(offset: Offset): ChunkSpan | undefined;
 
   /** Removes the chunks whose messages all lie before `offset`, and stores how far it came. */

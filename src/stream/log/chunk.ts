@@ -169,10 +169,7 @@ export function ordinalFrom({ firstOffset, firstOrdinal }: ChunkSpan, offset: Of
   return firstOrdinal + (offset > firstOffset ? Number(offset - firstOffset) : 0);
 }
 
-/**
- * Writes offsets and store times, one millisecond at a time: a full sequence continues in the next
- * millisecond.
- */
+/** Writes offsets and store times. If the sequence of a millisecond is full, it continues in the next one. */
 function stamp(chunk: Chunk): void {
   for (let from = 0; from < chunk.count; ) {
     const firstOffset = chunk.firstOffset + BigInt(from);
@@ -231,8 +228,8 @@ function dictionary<Name extends string | null>(): { names: Name[]; idOf(name: N
 }
 
 /**
- * Memory that is not zeroed and not from Node's pool, because the pool is unaligned and keeps its other users
- * alive.
+ * Returns memory that is not zeroed and not from Node's pool. Memory of the pool is not aligned, and one user
+ * keeps all of it alive.
  */
 function newBytes(length: number): Uint8Array {
   const buffer = Buffer.allocUnsafeSlow(length);

@@ -68,7 +68,8 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
   }
 
   /**
-   * Like `use`, but closing the log does not wait for it, and ends it. For callers that wait for messages.
+   * Like `use`, for callers that wait for messages. The log does not wait for them when it closes, and their
+   * waits end.
    */
   async function useUntilClosed<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     try {
@@ -159,7 +160,7 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     async close() {
       isClosed = true;
       await closing?.catch(() => undefined);
-      // It stays open for callers, and refuses them.
+      // The log stays open for callers, and refuses them.
       await (await opened?.catch(() => undefined))?.close();
     },
   };

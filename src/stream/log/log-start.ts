@@ -5,8 +5,8 @@ import type { LogBounds } from './stream-log.ts';
 
 /**
  * Where a log begins for its readers: messages before it were trimmed, or are too old. A message that was too
- * old once stays hidden, even if the clock steps back. Newer messages do not depend on earlier readings of
- * the clock.
+ * old once stays hidden, even if the clock steps back. For newer messages, earlier times of the clock do not
+ * count.
  */
 export function createLogStart(retention: RetentionClock) {
   let start: Offset = 0n;

@@ -47,8 +47,8 @@ function requireDescriptors(path: string): void {
 }
 
 /**
- * A file that does not exist is fine. It is not opened here, because closing lock.mdb would release the locks
- * of this process.
+ * A missing file is no problem. The file is not opened here: closing lock.mdb would release the locks of this
+ * process.
  */
 function requireUsableFile(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });

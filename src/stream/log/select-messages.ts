@@ -17,7 +17,7 @@ export interface MessageSelection {
   bytesMax: number;
   /** True if the first message may exceed `bytesMax`. */
   oneAtLeast: boolean;
-  /** True once the limit or the byte cap is reached. */
+  /** True when the limit or the byte cap is reached. */
   full: boolean;
 }
 

@@ -77,7 +77,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     lastOffset = stored;
     waiters.wake(stored);
   };
-  /** A store may fail after the chunk became durable. Then the chunk counts as stored. */
+  /** A store can fail after the chunk is durable. Then the chunk counts as stored. */
   const lookForStored = () => {
     const stored = store.tail().lastOffset;
     if (stored === lastOffset || stored === undefined) return;
@@ -86,7 +86,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     becameStored(stored);
   };
 
-  /** Moves the start past messages that are too old or trimmed by now. */
+  /** Moves the start past messages that are too old or trimmed now. */
   const refresh = (): LogBounds => {
     start.noteGone(store.tail().trimmedThrough);
     const floor = start.floorNow();

@@ -7,15 +7,15 @@ import type { Chunk } from './chunk.ts';
  * on it, so all tables share one order. Every implementation passes test/stream/log/log-conformance.ts.
  *
  * - A reader never sees message N + 1 before N, and never a message that is not stored.
- * - Offsets never go back, whatever the clock does, also across restarts.
- * - Messages older than the retention are never served, trimmed or not.
+ * - Offsets never go back, even if the clock does, or the process starts again.
+ * - Messages older than the retention are never served, even if they are not trimmed yet.
  */
 export interface StreamLog {
   /**
    * Appends messages together: all or none, with consecutive offsets. The batch then belongs to the log.
-   * @returns once the messages would survive a crash of the process and of the machine
-   * @throws StreamError StorageUnavailable if they could not be stored. They are then never served, unless
-   *   the failure came after they were on disk
+   * @returns when the messages survive a crash of the process and of the machine
+   * @throws StreamError StorageUnavailable if they could not be stored. They are never served then, unless
+   *   they were on disk before the failure
    */
   append(batch: EncodedBatch): Promise<Appended>;
 

@@ -17,7 +17,7 @@ interface PresenceWatchOptions {
   /** Devices that are watched. */
   devicesMax?: number | undefined;
   store: PresenceStore;
-  /** Since then this process can receive data. Default: now. */
+  /** The time since which this process can receive data. Default: now. */
   listeningSinceMs?: UtcMs | undefined;
   clock: Clock;
   logger: Logger;
@@ -34,8 +34,8 @@ export interface PresenceWatch {
 }
 
 /**
- * If two successful looks are this far apart, the process did not run or had no log, and could receive
- * nothing.
+ * If two successful looks are this far apart, the process received nothing in between: it did not run, or had
+ * no log.
  */
 export const STALLED_MS = 10 * SECOND_MS;
 /** After a crash this much of the log is read again. */
@@ -43,9 +43,9 @@ const SAVE_EVERY_MS = MINUTE_MS;
 const ITEMS_MAX = 10_000;
 
 /**
- * Each state is in the log before it counts. The log is read to its end before anything is announced, and it
- * refuses an announcement of a process that has not read the last one. So each transition is announced once,
- * after any interruption and with any number of processes.
+ * Each transition is announced exactly once, after any interruption and with any number of processes. Three
+ * rules ensure this: a state counts only when it is in the log; the log is read to its end before anything is
+ * announced; and the log refuses an announcement of a process that has not read the last one.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
   const { streamLog, timeoutMs, store, clock, logger } = options;
@@ -65,7 +65,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   const follow = async () => {
     const { epoch: epochNow, next } = await streamLog.bounds();
     if (epochNow !== epoch) {
-      // The log may have lost messages. Its Redis may have lost the stored presence too.
+      // The log may have lost messages. Then Redis may also have lost the stored presence.
       epoch = epochNow;
       listeningSinceMs = clock.now();
       savedAtMs = Number.NEGATIVE_INFINITY;
@@ -111,7 +111,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
         try {
           await announce(due);
         } catch (error) {
-          // Devices that sent data meanwhile were refused too.
+          // The data of devices was refused in this time, too.
           listeningSinceMs = clock.now();
           logger.warn({ error: errorMessage(error) }, 'presence.not-announced');
         }

@@ -113,7 +113,7 @@ export function createPresence(
       if (reason !== presenceReasons.online && atMs > entry.heardMs) entry.heardMs = atMs;
       lookAgainMs = Math.min(lookAgainMs, entry.heardMs + timeoutMs);
     } else if (reason !== presenceReasons.offline) entry.reportedOfflineMs = Number(eventTimeMs);
-    // Data may arrive while its silence is being announced.
+    // Data of a device may arrive while its silence is being announced.
     else if (atMs - entry.heardMs < timeoutMs) setReturned(entry, entry.heardMs);
   };
 
@@ -192,7 +192,7 @@ function eventTimeOf(chunk: Chunk, index: number): UtcMs {
   return typeof eventTimeMs === 'number' ? eventTimeMs : Number.POSITIVE_INFINITY;
 }
 
-/** A message that cannot be decoded only shows that its device is alive. */
+/** If a message cannot be decoded, it only shows that its device is alive. */
 function readable(chunk: Chunk, index: number): StoredMessage | undefined {
   try {
     return storedMessage(chunk, index);

@@ -12,9 +12,7 @@ interface StoredPresence {
 
 /** Where the presence of one workgroup's devices is kept between processes. */
 export interface PresenceStore {
-  /**
-   * Undefined if nothing is stored. What cannot be read counts as nothing, because the log has the last hour.
-   */
+  /** Undefined if nothing is stored. The same if it cannot be read, because the log has the last hour. */
   read(): Promise<StoredPresence | undefined>;
   /** Replaces the stored presence. The devices must not change meanwhile. */
   write(stored: StoredPresence): Promise<void>;

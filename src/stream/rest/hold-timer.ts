@@ -1,6 +1,6 @@
 import type { StartTimer } from '../../lib/timer.ts';
 
-/** Measures how long a request is held: in total, and since the caller had everything or got a message. */
+/** Measures how long a request is held: in total, and since the caller has everything or got a message. */
 interface HoldTimer {
   /** The backlog is exhausted. The idle time starts, and starts again if the caller got a message. */
   exhausted(sawMessage: boolean): void;

@@ -41,9 +41,9 @@ interface PollDependencies {
 }
 
 /**
- * Reads a batch, and waits for more messages as the contract says. It returns at once at the limit or the
- * byte cap; 1 s after the backlog was exhausted or the last visible message arrived; and after `holdMs` in
- * total.
+ * Reads a batch, and waits for more messages as the contract says. It returns at once if the limit or the
+ * byte cap is reached. Otherwise it returns 1 s after the backlog was exhausted or the last visible message
+ * arrived, and after `holdMs` at the latest.
  * @throws StreamError OffsetExpired or OffsetAhead if the position cannot be read and no message was read
  *   before
  */

@@ -66,7 +66,7 @@ export function showsAudit(tableName: string): boolean {
 
 /**
  * The milliseconds that the caller wants to be held at most (RFC 7240 `wait`, fractions allowed). Undefined
- * if there is no valid preference, because a preference is never an error.
+ * if there is no valid preference. An invalid preference is not an error.
  */
 export function parseWaitPreference(prefer: string | string[] | undefined): number | undefined {
   const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '');

@@ -152,8 +152,8 @@ async function requireReadable(request: FastifyRequest): Promise<void> {
 }
 
 /**
- * Sends the head of the answer and then the stored messages from the log's memory, because copying them into
- * one buffer takes as long as sending them. Corking needs a Content-Length.
+ * Sends the head of the answer, and then the stored messages from the memory of the log. A copy into one
+ * buffer would take as long as the sending. `cork` needs a Content-Length.
  */
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;
@@ -182,7 +182,7 @@ function bytesOf({ parts }: PollAnswer): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
-/** Offsets are text, because numbers of JSON have no 64 bits. */
+/** Offsets are text, because numbers of JSON do not have 64 bits. */
 function sendJson(
   reply: FastifyReply,
   { count, firstOffset, lastOffset }: { count: number; firstOffset: Offset; lastOffset: Offset },

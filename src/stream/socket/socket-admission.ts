@@ -80,7 +80,7 @@ function explainMissing<Result>(action: () => Result): Result {
   }
 }
 
-/** A workgroup that is not text is refused, so that a list of two never opens another workgroup. */
+/** A workgroup that is not text is refused. Otherwise a list of two could open another workgroup. */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
   if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;

@@ -19,8 +19,8 @@ export interface ConnectionContext {
 /** The connection of one client, for its subscriptions. */
 export interface SocketConnection {
   /**
-   * True if the client acknowledges frames, false if it does not, undefined until its reaction to the first
-   * frames shows it.
+   * True if the client acknowledges frames, and false if it does not. Undefined until its first frames show
+   * it.
    */
   acknowledges: boolean | undefined;
   emit(event: string, payload: object): void;
@@ -32,8 +32,8 @@ export interface SocketConnection {
   /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
   /**
-   * Runs calls one after another. Subscriptions read and send in their turn, because a frame that is read
-   * while the connection is full would be thrown away.
+   * Runs calls one after another. Subscriptions read and send in their turn. A frame that is read while the
+   * connection is full would be thrown away.
    */
   inTurn: InTurn;
   /**

@@ -28,8 +28,8 @@ interface FlowControlOptions {
 }
 
 /**
- * Without an acknowledgement in this time the client counts as one that does not acknowledge. Then only the
- * transport holds it back.
+ * Without an acknowledgement in this time, the client counts as one that does not acknowledge. Then only the
+ * transport holds the subscription back.
  */
 const FIRST_ACKNOWLEDGEMENT_MS = 3 * SECOND_MS;
 /** A reader that is far behind must read a frame within this time. */

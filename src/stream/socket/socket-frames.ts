@@ -38,7 +38,9 @@ const FRAME_HEAD_BYTES_MAX = 512;
 /** Frames that are kept for subscriptions that are a little behind. */
 const REMEMBERED_BYTES_MAX = 32 * MEBIBYTE;
 const REMEMBERED_FRAMES_MAX = 256;
-/** A single part is sent from the log's memory, unless a slow reader would keep more than this alive. */
+/**
+ * A single part is sent from the memory of the log, unless a slow reader would keep more than this in memory.
+ */
 const PINNED_BYTES_MAX = 4 * MEBIBYTE;
 
 export function createFrameSource(

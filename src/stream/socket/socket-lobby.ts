@@ -81,7 +81,7 @@ export function createLobby(options: LobbyOptions): Lobby {
     },
     opened(request, connection) {
       const place = places.get(request);
-      // The place has been given up, because the time was over before the connection was open.
+      // The place was given up, because the time was over before the connection was open.
       if (place === undefined) return void connection.close(true);
       place.connection = connection;
       connection.once('close', () => leave(request));

@@ -38,9 +38,9 @@ export interface Session {
 
 type Answer = (payload: object) => void;
 
-/** A client that sends this many requests although it was told to wait is disconnected. */
+/** If the rate limit has refused this many requests of a client, the client is disconnected. */
 const REFUSALS_MAX = 100;
-/** Answers wait in memory while a client reads nothing. Frames do not, because they wait in the log. */
+/** Answers wait in memory while a client reads nothing, so they are bounded. Frames wait in the log. */
 const ANSWERS_UNREAD_MAX = 500;
 const REQUEST_ID_CHARACTERS_MAX = 64;
 

@@ -137,7 +137,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     const hasMoved = frame.kind === 'batch' && frame.nextOffset !== from.position;
     if (ended || frame.kind !== 'batch') return { frame, hasMoved };
     if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) send(frame);
-    // No await comes between `send` and this line, so a stop reports the position after the frame.
+    // There is no `await` between `send` and this line, so a stop reports the position after the frame.
     from.moveTo(frame.nextOffset);
     return { frame, hasMoved };
   };
@@ -150,7 +150,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       if (next === undefined) continue;
       const { frame, hasMoved } = next;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
-      // Other work gets a turn, even if the log wakes its readers without a new message.
+      // Other work gets a turn here, even if the log wakes its readers without a new message.
       if (!frame.upToDate || !hasMoved) await nextTurn();
       if (frame.upToDate && !isIdle) await waits.until(from.waitForMore);
     }

@@ -23,7 +23,7 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
   const onReady = () => {
     const [first, ...others] = listeners;
     if (first === undefined) return;
-    // The first one can fill the connection again. Next time it comes last, so each subscription gets its
+    // The first subscription can fill the connection again. It comes last the next time, so each one gets its
     // part.
     listeners.delete(first);
     listeners.add(first);

@@ -172,7 +172,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       const error = socketError(cause, logger);
       const isRefused = error.code === 'InvalidToken';
       const wire = wires.find(idOf(socket), socket.conn.request);
-      // A reset drops bytes that the operating system has not delivered yet, which can be megabytes. A poll
+      // A reset drops bytes that the operating system has not delivered yet. These can be megabytes. A poll
       // has one frame at most.
       if (isRefused) startTimer(LAST_READ_MS, () => wire?.resetAndDestroy());
       await session.stop(isRefused ? 'token_expired' : 'server_draining', error);

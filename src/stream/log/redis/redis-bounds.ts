@@ -14,11 +14,11 @@ export interface RedisBounds {
   next(): Offset;
   /** No message before this offset can be read. 0 if none is known to be gone. */
   readableFrom(): Offset;
-  /** The bounds without a question to Redis. Undefined if it must be asked. */
+  /** The bounds as they are known here. Undefined if Redis must be asked. */
   known(): LogBounds | undefined;
   /** The bounds as of now. */
   current(): Promise<LogBounds>;
-  /** Asks Redis. Calls that come meanwhile share one more question. */
+  /** Asks Redis. Calls that come during a question share the next one. */
   look(): Promise<void>;
   /** To be called when new messages are stored. */
   noteMoved(): void;

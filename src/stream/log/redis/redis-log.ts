@@ -28,8 +28,8 @@ const LOOK_EVERY_MS = SECOND_MS;
  * Opens the log of a workgroup in Redis, and creates it if needed. Any number of processes append and read.
  * One script in Redis assigns the offsets and stores the messages, so all processes see one order.
  *
- * Offsets use the clock of the process that appends. Timestamps use it too. If a clock is behind or steps
- * back, the last offset in Redis counts instead. Each process has its own `RetentionClock`.
+ * Offsets and store times use the clock of the process that appends. If a clock is behind or steps back, the
+ * last offset in Redis counts instead. Each process has its own `RetentionClock`.
  *
  * Messages before the end come from memory. A read that reaches the end asks Redis for more. So every process
  * can read a message as soon as one process has acknowledged it.
