@@ -74,7 +74,10 @@ export function openAlertBook(store: ObjectStore): AlertBook {
       // A state that nobody can read must not stop the alerts for ever.
       return { number: Number(key.slice(ROOT.length, -5)), state: parsed.data?.state ?? emptyAlertState };
     }
-    throw new TransientError('AlertsBusy', `${store.address}/${ROOT} changes again and again`);
+    throw new TransientError(
+      'AlertsBusy',
+      `other processes change ${store.address}/${ROOT} again and again; try again in a moment`,
+    );
   }
 
   /** @returns false if another owner has an entry with this number or a higher one */

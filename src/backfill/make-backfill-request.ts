@@ -47,7 +47,7 @@ export function makeBackfillRequest(
     problems.push({ path: 'table', message });
   }
   if (wish.from === undefined)
-    problems.push({ path: 'from', message: 'is missing: the start of the period' });
+    problems.push({ path: 'from', message: 'is missing: give the start of the period' });
   if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs)
     problems.push({ path: 'to', message: 'must be after from' });
   if (problems.length > 0) return { problems };

@@ -106,7 +106,7 @@ export function createExports(options: ExportsOptions): Exports {
       if (!release)
         throw new TransientError(
           'ExportBusy',
-          `another process is working on export ${exportId}; try again in a moment`,
+          `another process works on export ${exportId}; try again in a moment`,
         );
       return runByHand(one, period, corrected, deps, signal).finally(release);
     },

@@ -39,7 +39,7 @@ export async function deliverByEmail(
   if (!mail)
     throw new TerminalError(
       'MailNotConfigured',
-      `export ${config.id} sends mails; configure mail, and restart`,
+      `export ${config.id} sends mails, but no mail server is configured; configure mail, then start the service again`,
     );
   const generation = await requireGeneration(lake, workgroup.id);
   const day = period.endDay;

@@ -84,7 +84,7 @@ function parse<Schema extends z.ZodType>(path: string, schema: Schema): z.output
   } catch (cause) {
     throw new TerminalError(
       'ExportLedgerUnreadable',
-      `${path} is not a valid entry of an export; restore it, or remove it to export the period again`,
+      `${path} is not a valid entry of an export; restore it, or delete it to export the period again`,
       { cause },
     );
   }

@@ -54,7 +54,7 @@ function deviceLines(facts: MorningFacts): string[] {
     ),
     ...never.map(
       ({ id }) =>
-        `${nameOfDevice(facts, id)}: energy unknown since ${addDays(day, -USUAL_DAYS)} or longer${silence(id)}`,
+        `${nameOfDevice(facts, id)}: energy unknown since ${addDays(day, -USUAL_DAYS)} or earlier${silence(id)}`,
     ),
     ...flagged
       .filter(hasMorningFlag)
@@ -69,7 +69,7 @@ function deviceLines(facts: MorningFacts): string[] {
 }
 
 function since({ lastDay }: DeviceWeeks): string {
-  return lastDay === null ? '' : `, known last on ${lastDay}`;
+  return lastDay === null ? '' : `, last known on ${lastDay}`;
 }
 
 function hasMorningFlag({ flags }: DeviceWeeks): boolean {

@@ -80,7 +80,11 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
       const found = await readNewest();
       // An entry was replaced and deleted meanwhile.
       if (!found && load < LOADS_MAX) continue;
-      if (!found) throw new TransientError('ExportTaken', `export ${exportId} changes again and again`);
+      if (!found)
+        throw new TransientError(
+          'ExportTaken',
+          `other processes change export ${exportId} again and again; try again in a moment`,
+        );
       newest = found;
       loadedAtMs = beganAtMs;
     }
@@ -204,7 +208,7 @@ function parseEntry(bytes: Buffer, address: string): Entry {
   } catch (cause) {
     throw new TerminalError(
       'ExportLedgerUnreadable',
-      `${address} is not a valid entry of an export; delete it, and the state before counts or the period is exported again`,
+      `${address} is not a valid entry of an export; delete it, then the earlier state counts, or the period is exported again`,
       { cause },
     );
   }

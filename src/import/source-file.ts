@@ -48,7 +48,7 @@ export async function openSource(
   if (format === undefined) {
     throw fileProblem(
       path,
-      'has a name that ends neither in .csv, .ndjson nor .parquet; write "format" in a mapping file',
+      'has a name that does not end in .csv, .ndjson or .parquet; write "format" in a mapping file',
     );
   }
   await checkFirstBytes(path, format, kind.compression);

@@ -92,7 +92,7 @@ function refuseTooLarge({ text, html = '', attachment }: Mail): void {
   if (bytes <= MAIL_BYTES_MAX) return;
   throw new TerminalError(
     'MailTooLarge',
-    `the mail has ${bytes.toLocaleString('en')} bytes, and ${MAIL_BYTES_MAX.toLocaleString('en')} are possible; send less in one mail`,
+    `the mail has ${bytes.toLocaleString('en')} bytes, but a mail can have ${MAIL_BYTES_MAX.toLocaleString('en')}; send less in one mail`,
   );
 }
 

@@ -39,7 +39,7 @@ export function createOperatorGuard({
     if (whole && devices !== 'all')
       throw new StreamError(
         'InsufficientScope',
-        'this is about the whole workgroup; a token that is restricted to device groups cannot see it',
+        'this is about the whole workgroup; a token that is restricted to device groups cannot see it; use one without device groups',
         { required: [...required] },
       );
     if (request.validationError) throw request.validationError;

@@ -49,7 +49,7 @@ export function createBodyReader(): BodyReader {
     async read(request, owner) {
       if (threads.waiting(owner) >= BODIES_WAITING_MAX)
         throw unavailable(
-          `${BODIES_WAITING_MAX} uploads of this workgroup wait already, so nothing was stored; send it again in a moment`,
+          `${BODIES_WAITING_MAX} uploads of this workgroup already wait, so nothing was stored; send this one again in a moment`,
           AGAIN_SECONDS,
         );
       const isSmall = request.bytes.length <= READ_HERE_BYTES_MAX;

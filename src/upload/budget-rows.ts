@@ -91,7 +91,9 @@ function scenarioReader({ columns, options, refusals }: TableContext): CellReade
     refusals.add(
       line,
       column?.name,
-      text === '' ? 'is empty; such as P50' : `"${clipText(text)}" is longer than 64 characters`,
+      text === ''
+        ? 'is empty; write a scenario, such as P50'
+        : `"${clipText(text)}" is longer than 64 characters; choose a shorter name`,
     );
     return undefined;
   };
@@ -114,7 +116,7 @@ function periodReader(context: TableContext): PeriodReader | undefined {
   refusals.add(
     0,
     'period',
-    'is missing: such as 2026, 2026-05 or 2026-05-17, or period_start and period_end, or year, month and day',
+    'is missing: add the column, with texts such as 2026, 2026-05 or 2026-05-17, or the columns period_start and period_end, or year, month and day',
   );
   return undefined;
 }
@@ -140,8 +142,8 @@ function boundsReader({ refusals }: TableContext, start: FoundColumn, end: Found
       line,
       end.name,
       length > 0
-        ? `the period is longer than ${PERIOD_DAYS_MAX} days`
-        : `the period ends (${to}) before it starts (${from}); the end is its last day`,
+        ? `the period is longer than ${PERIOD_DAYS_MAX} days; check its start and its end`
+        : `the period ends (${to}) before it starts (${from}); correct one of them (the end is its last day)`,
     );
     return undefined;
   };
@@ -182,7 +184,11 @@ function partsReader({ columns, options, refusals }: TableContext): PeriodReader
         `"${clipText(written)}" is not ${day ? 'an existing day' : month ? 'a month' : 'a year'}`,
       );
     else if (clock !== undefined && !(/^\d{1,2}$/.test(clock) && Number(clock) <= 24))
-      refusals.add(line, hour!.name, `"${clipText(clock)}" is not an hour`);
+      refusals.add(
+        line,
+        hour!.name,
+        `"${clipText(clock)}" is not an hour; write a number from 0 to 23, or from 1 to 24`,
+      );
     else return { ...period, hour: clock === undefined ? undefined : Number(clock) };
     return undefined;
   };

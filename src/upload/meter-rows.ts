@@ -77,10 +77,14 @@ function readIntervals(context: TableContext, energy: FoundColumn): MeterRow[] {
       refusals.add(
         row.line,
         (end ?? start)!.name,
-        `the interval ends (${formatInstant(endMs)}) before it starts (${formatInstant(startMs)})`,
+        `the interval ends (${formatInstant(endMs)}) before it starts (${formatInstant(startMs)}); correct one of them`,
       );
     else if (endMs - startMs > INTERVAL_DAYS_MAX * DAY_MS)
-      refusals.add(row.line, (end ?? start)!.name, `the interval is longer than ${INTERVAL_DAYS_MAX} days`);
+      refusals.add(
+        row.line,
+        (end ?? start)!.name,
+        `the interval is longer than ${INTERVAL_DAYS_MAX} days; check its start and its end`,
+      );
     else if (common) rows.push({ line: row.line, start: startMs, end: endMs, ...common });
   }
   refuseOverlaps(rows, energy.name, context);

@@ -76,12 +76,12 @@ export function energyReader(
     if (text === '') return refuse('is empty; write a number, or remove the row');
     if (number === undefined)
       return refuse(
-        `"${clipText(text)}" is not a number with a decimal ${decimal === '.' ? 'point' : 'comma'}; such as ${decimal === '.' ? '12.5' : '12,5'}`,
+        `"${clipText(text)}" is not a number with a decimal ${decimal === '.' ? 'point' : 'comma'}, such as ${decimal === '.' ? '12.5' : '12,5'}`,
       );
     if (number < 0) return refuse(`${clipText(text)} is negative; use another meter for the other direction`);
     const wh = number * factor;
     if (wh > ENERGY_WH_MAX)
-      return refuse(`${clipText(text)} ${unit} is more than any meter counts; is the unit right?`);
+      return refuse(`${clipText(text)} ${unit} is more than any meter counts; check the unit`);
     return Math.round(wh * MILLI) / MILLI;
   };
 }

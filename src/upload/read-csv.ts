@@ -40,7 +40,7 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
   if (longLine !== undefined)
     return refusedTable(
       longLine,
-      `has more than ${UPLOAD_LINE_CHARACTERS_MAX.toLocaleString('en')} characters; is this a CSV file?`,
+      `has more than ${UPLOAD_LINE_CHARACTERS_MAX.toLocaleString('en')} characters; check if this is a CSV file`,
     );
   const heading = findHeading(text, options) ?? { delimiter: options.delimiter ?? ',', skipLines: 0 };
   const parsed = parseCsv(text, {
@@ -62,7 +62,7 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
   const named = `${columns.length} columns are named in line ${head.line}`;
   const problems = odd.map(({ line, cells }) => ({
     line,
-    message: `has ${cells.length} cells, and ${named}`,
+    message: `has ${cells.length} cells, but ${named}; correct the row`,
   }));
   return { kind: 'refused', problems };
 }

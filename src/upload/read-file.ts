@@ -51,7 +51,10 @@ export async function readUploadFile(
     case 'ndjson':
       return readText(textBytes(path, compression), 'json', named);
     case undefined:
-      throw refusedFile(path, 'has a name that ends neither in .csv, .ndjson, .json, .parquet nor .xlsx');
+      throw refusedFile(
+        path,
+        'has a name that does not end in .csv, .ndjson, .json, .parquet or .xlsx; save it in one of these formats',
+      );
     default:
       return format satisfies never;
   }

@@ -77,7 +77,10 @@ function tableOf(items: readonly Item[]): ReadTable {
     }
     for (const [name, value] of Object.entries(item)) {
       if (typeof value === 'object' && value !== null)
-        problems.push({ line, message: `"${clipText(name)}" is neither text nor a number` });
+        problems.push({
+          line,
+          message: `"${clipText(name)}" is neither text nor a number; write one of these`,
+        });
       const place = places.get(name) ?? places.size;
       // Each object can add columns, and each row gets a cell of each column.
       if (place >= UPLOAD_COLUMNS_MAX) return refusedTable(line, TOO_MANY_COLUMNS);

@@ -131,8 +131,8 @@ async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Pr
   return found.map(({ meter_code, line }) => ({
     line,
     message: isRegister
-      ? `${meter_code} already has uploaded intervals; values of its register would count the same energy twice`
-      : `${meter_code} already has uploaded values of its register; intervals would count the same energy twice`,
+      ? `${meter_code} already has uploaded intervals; values of its register would count the same energy twice; use another meter for them`
+      : `${meter_code} already has uploaded values of its register; intervals would count the same energy twice; use another meter for them`,
   }));
 }
 

@@ -127,7 +127,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
     if (devices !== 'all')
       throw new StreamError(
         'InsufficientScope',
-        'a token that is restricted to device groups cannot upload data of meters',
+        'a token that is restricted to device groups cannot upload data of meters; use one without device groups',
         {
           required: ['data:write'],
         },

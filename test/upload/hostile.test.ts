@@ -9,8 +9,8 @@ const text = (...lines: string[]) => lines.join('\n');
 test('every line with too few or too many cells is listed', () => {
   const file = text(header, row, 'GRID-1,2026-05-17T14:00Z', `${row},2`);
   expect(refusalOf(() => readMeters(file))).toEqual([
-    '3:: has 2 cells, and 4 columns are named in line 1',
-    '4:: has 5 cells, and 4 columns are named in line 1',
+    '3:: has 2 cells, but 4 columns are named in line 1; correct the row',
+    '4:: has 5 cells, but 4 columns are named in line 1; correct the row',
   ]);
 });
 
@@ -34,7 +34,7 @@ test('every line that is not a JSON object is listed', () => {
   ]);
   expect(refused(good, '1', '{"meter_code":{}}')).toEqual([
     '2:: is not an object',
-    '3:: "meter_code" is neither text nor a number',
+    '3:: "meter_code" is neither text nor a number; write one of these',
   ]);
 });
 
@@ -101,7 +101,7 @@ test('days of hours are rounded on their running sum, so that they add up to all
 });
 
 test('a line that is too long is refused before its cells are read', () => {
-  const refused = ['2:: has more than 65,536 characters; is this a CSV file?'];
+  const refused = ['2:: has more than 65,536 characters; check if this is a CSV file'];
   for (const filler of [',', 'x', '"', ';'])
     expect(refusalOf(() => readMeters(text(header, filler.repeat(2_000_000))))).toEqual(refused);
 });

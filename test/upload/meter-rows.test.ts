@@ -136,7 +136,7 @@ test.each([
     'an amount of a planet',
     times('2026-12-30T00:00Z', undefined, '1e15'),
     {},
-    /^2:energy_kwh: .*is the unit right/,
+    /^2:energy_kwh: .*; check the unit/,
   ],
   [
     'a comma that can be either',
@@ -256,7 +256,7 @@ test.each([
     'a row with a cell too many',
     `${times('2026-01-01T00:00Z')},9`,
     {},
-    /^2:: has 5 cells, and 4 columns are named in line 1/,
+    /^2:: has 5 cells, but 4 columns are named in line 1/,
   ],
   ['a quote that never ends', `${heading}\n"GRID-1,2026-01-01T00:00Z\n`, {}, /is not CSV/],
   ['nothing', '', {}, /^0:: is empty/],

@@ -76,7 +76,7 @@ test('errors of a Parquet file name the number of the row', async () => {
 });
 
 test.each([
-  { name: 'a.ods', content: 'PK', expected: /neither in .csv, .ndjson, .json, .parquet nor .xlsx/ },
+  { name: 'a.ods', content: 'PK', expected: /does not end in .csv, .ndjson, .json, .parquet or .xlsx/ },
   { name: 'a.xlsx', content: 'PK', expected: /a.xlsx has a problem:\n/ },
   { name: 'a.csv.gz', content: gzipSync(csv).subarray(0, 40), expected: /damaged or cut off/ },
   { name: 'a.parquet', content: csv, expected: /a.parquet has a problem:\n/ },

@@ -77,7 +77,7 @@ export function addAlertsCommand(program: Command, terminal: Terminal): void {
         if (failed.length > 0)
           throw new TransientError(
             'AlertTestFailed',
-            `${failed.length} of ${tested.length} channels have not taken the message`,
+            `${failed.length} of ${tested.length} channels have not taken the message; the reasons are above`,
           );
       }),
     );

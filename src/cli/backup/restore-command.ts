@@ -150,7 +150,7 @@ async function findAll(
     if (await createControl(config.dataDir).reaches(workgroup))
       throw new TransientError(
         'ServiceRuns',
-        `the service has the warehouse of ${workgroup} open; stop it, then restore`,
+        `the service has the warehouse of ${workgroup} open; stop the service, then run the same command again`,
       );
     try {
       found.push({ workgroup, ...(await findRestorable(place.of(workgroup), at, signal)) });

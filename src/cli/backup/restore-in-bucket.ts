@@ -51,7 +51,10 @@ export async function restoreInBucket(
   }
   if (ids.length > 1 && at.kind === 'sequence')
     throw new InputError('the command line', [
-      { path: '--workgroup', message: 'is missing: each workgroup numbers its own commits' },
+      {
+        path: '--workgroup',
+        message: 'is missing: name a workgroup, because each one numbers its own commits',
+      },
     ]);
   const workgroups: Restored[] = [];
   const missing: string[] = [];

@@ -121,7 +121,7 @@ async function verifyAll(
   if (broken.length > 0)
     throw new TerminalError(
       'BackupDamaged',
-      `${broken.length === 1 ? 'one object is' : `${broken.length} objects are`} damaged in ${data.place} (${broken[0]!.key}: ${broken[0]!.why}); make a new backup to another place, or restore the newest sound commit`,
+      `${broken.length === 1 ? 'one object is' : `${broken.length} objects are`} damaged in ${data.place} (${broken[0]!.key}: ${broken[0]!.why}); make a new backup to another place, or restore the newest undamaged commit`,
     );
 }
 

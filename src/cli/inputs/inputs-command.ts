@@ -115,7 +115,7 @@ function none(input: string, reason: string): TriedRule {
 }
 
 const help = `
-The state of each input of the running service on this machine. Counts are since its start. Again: messages that the broker delivered again, and
+Shows the state of each input of the running service on this machine. Counts are since its start. Again: messages that the broker delivered again, and
 that were already stored. Retained: messages that the broker keeps, so they are not new readings. Ignored: messages without a rule or without a
 reading. Refused: bad payloads, which are in the quarantine, and bad lines, about which the sender got an error. Below the table are problems,
 and the last refused and ignored messages.
