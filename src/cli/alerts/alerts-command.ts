@@ -49,7 +49,7 @@ export function addAlertsCommand(program: Command, terminal: Terminal): void {
     .description('send no messages about a condition for a while')
     .argument('<condition>', 'a condition, or "all"')
     .option(...WORKGROUP_OPTION)
-    .option('--for <duration>', 'for this long, such as 2h; 0 ends a snooze', '1d')
+    .option('--for <duration>', 'the length of the snooze, such as 2h; 0 ends one', '1d')
     .addHelpText('after', snoozeHelp)
     .action((condition: string, options: SnoozeOptions, snooze: Command) =>
       runTask(snooze, terminal, async (config, service) => {

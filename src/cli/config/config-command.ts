@@ -57,7 +57,7 @@ const checkHelp = `
 Prints the effective configuration as YAML, with environment variables and defaults, without secrets. With --json durations are in
 milliseconds, energy is in Wh and power in W. If the configuration has problems, all are printed with their paths, and the exit code is 2.
 Warnings name allowed settings that are probably wrong, and problems that a worker found in the data (see "wattline status"). For sources without
-a role it prints a block to paste, with the roles that their names suggest. It applies nothing.
+a role it prints a block to paste, with the roles that their names suggest. The command changes nothing.
 
 Examples:
   wattline config check

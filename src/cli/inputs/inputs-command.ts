@@ -49,7 +49,7 @@ export function addInputsCommand(program: Command, terminal: Terminal): void {
     .option(...WORKGROUP_OPTION)
     .option('--topic <topic>', 'the topic of a message')
     .option('--payload <text>', 'its payload, or "-" to read it from standard input')
-    .option('--line <line>', 'a line of the Influx line protocol instead')
+    .option('--line <line>', 'instead of a message: a line of the Influx line protocol')
     .option('--precision <unit>', 'the unit of the time of the line', 'ns')
     .addHelpText('after', tryHelp)
     .action((options: TryOptions, tryCommand: Command) => {
