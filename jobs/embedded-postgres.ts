@@ -59,7 +59,7 @@ async function saveImage(database: PGlite, image: string, logger: Logger): Promi
 const BULLMQ_TABLES = ['job', 'event', 'scheduler', 'meta'];
 
 /**
- * Frees the space of deleted rows and old log segments. An embedded PostgreSQL has neither autovacuum nor a
+ * Frees the space of deleted rows and old log segments. An embedded PostgreSQL has no autovacuum and no
  * checkpointer, so both would grow for ever.
  */
 export async function tidyEmbeddedPostgres(pool: PgQueryable): Promise<void> {

@@ -6,7 +6,7 @@ import type { Leases } from './leases.ts';
  * while the store cannot be reached.
  */
 export interface HeldLease {
-  /** False once it has run out or is released. Another worker can have it then. */
+  /** False after it has run out or was released. Another worker can have it then. */
   isValid(): boolean;
   /** True if it was not renewed in time, for example because the process was stopped for a while. */
   hasRunOut(): boolean;

@@ -12,7 +12,7 @@ import type { LossReason, ShardLoop } from './start-shard-loop.ts';
 export type GiveUpReason =
   /** The store of leases says that it is not ours any more. */
   | 'lease-lost'
-  /** It was not renewed in time. Nobody needs to have taken it. */
+  /** It was not renewed in time, even if no other worker has taken it. */
   | 'lease-expired'
   | LossReason
   | 'handed-over'

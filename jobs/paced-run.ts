@@ -18,8 +18,8 @@ interface PacedRunOptions {
   /** The least time between the beginnings of two runs. */
   leastMs: number;
   /**
-   * The time between the beginnings of two runs if nobody asks. A tenth more or less, so that shards do not
-   * run together.
+   * The time between the beginnings of two runs if nobody asks. It varies by a tenth, so that shards do not
+   * run at the same time.
    */
   everyMs: number;
   /** The time until the first run if nobody asks. Default: 0. */

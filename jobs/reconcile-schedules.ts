@@ -19,8 +19,8 @@ interface ScheduleChanges {
 }
 
 /**
- * Makes the schedules of the queue the wanted ones, whatever the queue contains. Repeated or concurrent calls
- * change nothing more, because a schedule has one key.
+ * Makes the schedules of the queue the wanted ones. The queue may contain any others before. Repeated or
+ * concurrent calls change nothing more, because a schedule has one key.
  */
 export async function reconcileSchedules(
   queue: JobQueue,

@@ -18,8 +18,8 @@ export interface WakeUps {
   /** The stages that were due before the shard was open. A second call does not return them again. */
   takeDue(workgroupId: string): readonly StageName[];
   /**
-   * Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do.
-   * To be called regularly: news can be lost, and days change.
+   * Assesses the closed shards of these workgroups, and asks for the shards that have something to do. To be
+   * called regularly: news can be lost, and days change.
    */
   assess(workgroupIds: readonly string[]): Promise<void>;
 }

@@ -62,8 +62,7 @@ const GIVE_UP_MS = 14 * SECOND_MS;
 const LEAD_STEP_MS = 100;
 
 /**
- * Works on this worker's share of the configured workgroups: those that have something to do. The others
- * hibernate.
+ * Works on this worker's share of the configured workgroups that have something to do. The others hibernate.
  * @throws TransientError if the queue's store is not reachable
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {

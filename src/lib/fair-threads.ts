@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 /**
  * Threads for work that would block the event loop. Each owner has at most one job in them, so that all
- * owners get a turn. A queue of p-queue has neither owners nor threads.
+ * owners get a turn. p-queue does not know owners and has no threads.
  */
 interface FairThreads<Request, Answer> {
   /**

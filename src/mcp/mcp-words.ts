@@ -13,7 +13,10 @@ export function energyText(wh: unknown): string {
     : `${(wh / 1_000).toLocaleString('en', { maximumFractionDigits: 3 })} kWh`;
 }
 
-/** Lines as one answer of bounded length. Each is one line, whatever names and messages contain. */
+/**
+ * Joins lines to one answer of bounded length. Line ends in names and messages are escaped, so each stays one
+ * line.
+ */
 export function linesText(lines: readonly string[]): string {
   const keptLines: string[] = [];
   let length = 0;

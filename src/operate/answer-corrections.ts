@@ -5,8 +5,8 @@ import { formatShape } from '../report/rows/row-format.ts';
 import { type ListRows, sendList } from './send-list.ts';
 
 /**
- * Answers with corrections in JSON or as rows. Rows have neither the basis nor the changed days, only their
- * number.
+ * Answers with corrections in JSON or as rows. Rows do not have the basis. Of the changed days they have only
+ * the number.
  */
 export function answerCorrections(lake: LakeReader) {
   return {

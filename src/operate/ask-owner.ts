@@ -16,7 +16,7 @@ export type AskOwner = <Name extends AskableName>(
 ) => Promise<AsJson<Operations[Name]['result']>>;
 
 /**
- * The errors have statuses of HTTP: 400 for a wrong request, 404 for an unknown thing, 503 if nobody can
+ * The errors have statuses of HTTP: 400 for a wrong request, 404 for an unknown thing, 503 if no process can
  * answer now. Their texts are the worker's own, without its hints for the command line.
  */
 export function createAskOwner(control: Pick<Control, 'ask'>): AskOwner {

@@ -14,7 +14,7 @@ const PLANNED_WITHIN_MS = 30 * SECOND_MS;
 
 /**
  * Starts a backfill, or continues an unfinished one with the same request.
- * @returns the backfill, once it is planned
+ * @returns the backfill, when it is planned
  * @throws StreamError StorageUnavailable if another one runs, or it cannot be planned now
  */
 export async function startBackfill(

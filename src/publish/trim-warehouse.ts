@@ -18,7 +18,7 @@ interface TrimOptions {
 }
 
 export interface TrimResult {
-  /** The number of deleted messages, or that would be deleted. */
+  /** The number of deleted messages. With `dryRun`: of messages that would be deleted. */
   messages: number;
 }
 

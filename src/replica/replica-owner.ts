@@ -87,7 +87,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   const { store, claim, root, record, clock } = options;
   const epoch = BigInt(claim.ownerEpoch);
   const collector = createCollector(store);
-  /** Objects of the newest commit, and those that were uploaded for a commit that does not exist yet. */
+  /** Objects of the newest commit, and objects that were uploaded for a commit that does not exist yet. */
   let stored = new Set(objectKeys(claim));
   /** The same for bundles. */
   let bundles: readonly Bundle[] = claim.bundles ?? [];

@@ -13,7 +13,7 @@ const published = new WeakMap<Generation, Promise<ReadonlySet<string>>>();
  * Finds devices that are neither configured nor published.
  * @param devices ids in lower case; undefined: all, which are known
  * @returns the first unknown one. Undefined if all are known. Also undefined before the first publication,
- *   because no device is known then
+ *   because this cannot be known then
  */
 export async function findUnknownDevice(
   lake: LakeReader,

@@ -53,7 +53,10 @@ export async function computeStretch(
   }
 }
 
-/** Leaves a scope to a later call. Its limits are learnt now; those of waiting devices were learnt before. */
+/**
+ * Leaves a scope to a later call. Its limits are learnt now. The limits of waiting devices were learnt
+ * before.
+ */
 async function leaveScope(context: RollUpContext, scope: Scope, options: ComputeOptions): Promise<void> {
   if (options.pendingBudget) await pairAndLearn(context, scope, { ...options, allWait: true });
   else await runStatement(context, 'leave_scope');

@@ -134,7 +134,8 @@ function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): 
 }
 
 /**
- * True if the register has grown back to the value before the fall. Then it was reset, whatever comes later.
+ * True if the register has grown back to the value before the fall. Then it was reset. Later runs do not
+ * change this.
  */
 function hasClimbedBack(low: Run, from: Run): boolean {
   const level = from.lastValue - low.jitterWh;

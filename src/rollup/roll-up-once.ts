@@ -38,7 +38,7 @@ export interface RollUpOptions {
    * Computes a full index for every register, also for one that only grows. For tests that compare both ways.
    */
   indexAll?: boolean;
-  /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
+  /** Also runs statements that have nothing to do. For tests that compare both ways. */
   runAll?: boolean;
   logger: Logger;
 }

@@ -14,7 +14,7 @@ export interface RollUpContext {
   timezone: string;
   /** A day is final when this much time has passed since its end. */
   closeAfterMs: number;
-  /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
+  /** Also runs statements that have nothing to do. For tests that compare both ways. */
   runAll?: boolean;
   /** True if devices wait for a later call, because they are more work than one call does. */
   hasDeferred?: boolean;

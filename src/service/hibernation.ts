@@ -37,7 +37,7 @@ interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate'
   beforeOpen(workgroupId: string): Promise<void>;
   /** To be called when a roll-up begins. A day that begins later is not computed. */
   noteRollUp(workgroupId: string): void;
-  /** The status of a workgroup that hibernates, also of one that did so before this process started. */
+  /** The status of a workgroup that hibernates. Also known if it hibernated before this process started. */
   statusOf(workgroupId: string): WorkgroupStatus | undefined;
 }
 

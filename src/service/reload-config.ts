@@ -46,7 +46,7 @@ export async function acceptReloads(options: {
   audit: Audit;
   clock: Clock;
   logger: Logger;
-  /** The address of the HTTP server, once it listens. */
+  /** The address of the HTTP server. Undefined until it listens. */
   urlNow: () => string | undefined;
   /** The inputs of this process. */
   inputsNow: () => InputState[];

@@ -8,8 +8,8 @@ const LISTED_MAX = 3;
 
 /**
  * Checks that the stream answers that a worker without a stream of its own reads. With several machines, a
- * worker that cannot read would take workgroups over from machines that can. On a single machine nobody else
- * can read them, so the worker starts and waits.
+ * worker that cannot read would take workgroups over from machines that can. On a single machine no other
+ * worker can read them, so the worker starts and waits.
  * @param address where the stream process of this machine is
  * @throws TransientError `StreamUnreachable`
  */

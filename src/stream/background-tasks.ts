@@ -51,7 +51,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   const leases = async () => {
     const movesAudit = await holds(folderLease);
     const nowMs = clock.now();
-    // Nobody has to watch if no workgroup has a timeout.
+    // If no workgroup has a timeout, no process has to watch.
     const isWatching = options.workgroups().some(({ deviceTimeoutMs }) => deviceTimeoutMs !== undefined);
     const watches = isWatching ? await holds(presenceLease) : undefined;
     if (Math.abs(nowMs - claimedAtMs) > STALLED_MS) listeningSinceMs = nowMs;

@@ -97,7 +97,7 @@ export interface Shard extends EngineUse {
   status(): Promise<ShardStatus>;
   /**
    * Empties the write-ahead log if it is large, or if nothing was stored since the last call. Rows that are
-   * not in the file yet take about 30 MB of memory in all, however few they are.
+   * not in the file yet take about 30 MB of memory in all, even if they are few.
    */
   checkpointIfDue(): Promise<void>;
   /**

@@ -44,7 +44,7 @@ export function writeWorkerFile(dataDir: string, file: ControlFile): void {
 /** The address of a worker, and when the worker wrote it. */
 export type WorkerFile = ControlFile & { writtenAtMs: UtcMs };
 
-/** The addresses of workers. Those of killed workers are included. */
+/** The addresses of workers, including killed workers. */
 export function readWorkerFiles(dataDir: string): WorkerFile[] {
   let names: string[];
   try {

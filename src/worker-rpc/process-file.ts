@@ -46,7 +46,7 @@ export function writeProcessFile(
   };
 }
 
-/** The files of all processes that were started on a data folder, also of processes that were killed. */
+/** The files of all processes that were started on a data folder, including killed processes. */
 export function listProcessFiles(dataDir: string): Array<{ path: string; file: ProcessFile }> {
   let names: string[];
   try {

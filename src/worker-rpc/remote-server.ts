@@ -131,7 +131,8 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
 }
 
 /**
- * The path of a sent file replaces that of the caller. A path of the caller's machine is never opened here.
+ * The path of the received file replaces the path that the caller sent. A path of the caller's machine is
+ * never opened here.
  */
 function withSentFile(operation: string, { args, path }: { args: unknown; path?: string }): unknown {
   const needsFile = isAskable(operation) && FILE_OPERATIONS[operation] === 'sent';

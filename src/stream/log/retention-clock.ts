@@ -31,7 +31,7 @@ interface Span {
 }
 
 /**
- * Store times come from the system's clock, and the age of a message is the time that has passed since its
+ * Store times come from the system's clock. The age of a message is the time that has passed since its
  * append. So the floor is the earliest time that the clock has shown within the retention:
  * - If the clock jumps forward, messages from before the jump keep their full retention.
  * - If the clock is set back, messages stay for longer, because new messages continue at the last store time.

@@ -12,7 +12,7 @@ interface LibrarySocket {
   conn: EventEmitter & { transport: EventEmitter & { writable: boolean }; request: IncomingMessage };
 }
 
-/** socket.io keeps every frame without an acknowledgement, also of subscriptions that have ended. */
+/** socket.io keeps every frame without an acknowledgement, even if its subscription has ended. */
 const UNANSWERED_MAX = 512;
 
 /** Wraps a socket of socket.io for its subscriptions. */
@@ -36,8 +36,8 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
   });
 
   /**
-   * socket.io makes two packets of an event with bytes. They are held back until both exist, and are sent
-   * together.
+   * socket.io makes two packets of an event with bytes. They are held back until both exist. Then they are
+   * sent together.
    */
   const sendTogether = (emit: () => void) => {
     const { transport, request } = conn;

@@ -215,8 +215,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 function trackUpgrades({ server }: FastifyInstance, path: string): ReadonlySet<Duplex> {
   const upgraded = new Set<Duplex>();
   server.on('upgrade', ({ url }, connection) => {
-    // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler
-    // would end the process.
+    // Until socket.io has accepted the connection, its errors have no other handler. An error without a
+    // handler would end the process.
     connection.on('error', () => undefined);
     // The answer is sent at once, because socket.io closes unknown upgrades a second later.
     if (!url?.startsWith(path))

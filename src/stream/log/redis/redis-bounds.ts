@@ -16,7 +16,7 @@ export interface RedisBounds {
   readableFrom(): Offset;
   /** The bounds as they are known here. Undefined if Redis must be asked. */
   known(): LogBounds | undefined;
-  /** The bounds as of now. */
+  /** The bounds now. It asks Redis if they are not known. */
   current(): Promise<LogBounds>;
   /** Asks Redis. Calls that come during a question share the next one. */
   look(): Promise<void>;
