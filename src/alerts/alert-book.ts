@@ -112,7 +112,7 @@ export function openAlertBook(store: ObjectStore): AlertBook {
       }
       throw new TransientError(
         'AlertsBusy',
-        `other workers take ${store.address}/${ROOT} over again and again`,
+        `other workers take ${store.address}/${ROOT} over again and again; try again in a moment`,
       );
     },
     async save(state) {

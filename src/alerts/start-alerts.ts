@@ -88,7 +88,10 @@ export function startAlerts(options: AlertsOptions): Alerts {
   function watchOf(workgroupId: string): WorkgroupWatch {
     const found = watches.get(workgroupId)?.watch;
     if (found) return found;
-    throw new TransientError('NoAlerts', 'the alerts of this workgroup are not watched yet');
+    throw new TransientError(
+      'NoAlerts',
+      'the alerts of this workgroup are not watched yet; try again in a moment',
+    );
   }
 
   return {

@@ -123,7 +123,10 @@ function readAnswers(socket: WebSocket, host: string, signal: AbortSignal) {
     if (read) waiting.push(read);
     else
       fail(
-        new TerminalError('HomeAssistantUnknown', `${host} answers with something that is not understood`),
+        new TerminalError(
+          'HomeAssistantUnknown',
+          `${host} answers with something that is not understood; check the address`,
+        ),
       );
     wake.resolve();
   });
@@ -136,7 +139,7 @@ function readAnswers(socket: WebSocket, host: string, signal: AbortSignal) {
         if ((await withTimeout(wake.promise, withinMs)) === 'late')
           throw new TransientError(
             'HomeAssistantSilent',
-            `Home Assistant at ${host} has not answered within ${withinMs / SECOND_MS} s`,
+            `Home Assistant at ${host} has not answered within ${withinMs / SECOND_MS} s; check if it runs`,
           );
         wake = Promise.withResolvers();
       }

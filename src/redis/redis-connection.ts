@@ -122,7 +122,11 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
 
   const runScript = createScriptRunner(commands, host, replicasMin);
   const attempt = async <Answer>(action: () => Promise<Answer>): Promise<Answer> => {
-    if (!isReady()) throw new TransientError('RedisUnreachable', `Redis at ${host} is not reachable now`);
+    if (!isReady())
+      throw new TransientError(
+        'RedisUnreachable',
+        `Redis at ${host} is not reachable now; start it, or correct its address`,
+      );
     try {
       return await action();
     } catch (error) {

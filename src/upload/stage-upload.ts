@@ -26,9 +26,13 @@ export function stageUpload(dataDir: string, upload: Upload, clock: Clock): { pa
   } catch (error) {
     remove();
     const code = errorCode(error);
-    throw new TransientError('NotStaged', `the upload cannot be written to ${folder} (${code})`, {
-      cause: error,
-    });
+    throw new TransientError(
+      'NotStaged',
+      `the upload cannot be written to ${folder} (${code}); check the folder and its permissions`,
+      {
+        cause: error,
+      },
+    );
   }
   return { path, remove };
 }

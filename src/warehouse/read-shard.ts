@@ -20,7 +20,7 @@ export async function readShard<Result>(
   if (!statSync(path, { throwIfNoEntry: false })) {
     throw new TransientError(
       'NoWarehouse',
-      `nothing has been taken in of workgroup ${workgroupId} yet: there is no ${path}`,
+      `workgroup ${workgroupId} has stored nothing yet (there is no ${path}); start a worker with "wattline up"`,
       { details: { path } },
     );
   }

@@ -110,9 +110,13 @@ async function receiveTo(
   } catch (error) {
     await rm(path, { force: true });
     if (!isDiskFull(error)) throw error;
-    throw new TransientError('NotStaged', `the file cannot be written to ${folder} (${errorCode(error)})`, {
-      cause: error,
-    });
+    throw new TransientError(
+      'NotStaged',
+      `the file cannot be written to ${folder} (${errorCode(error)}); check the folder and its permissions`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

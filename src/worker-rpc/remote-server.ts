@@ -120,7 +120,7 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   }).catch((error: unknown) => {
     throw new TerminalError(
       'CannotListen',
-      `the worker cannot listen on port ${options.port} of ${options.host} (${errorCode(error) ?? errorMessage(error)})`,
+      `the worker cannot listen on port ${options.port} of ${options.host} (${errorCode(error) ?? errorMessage(error)}); change worker.host or worker.port`,
       { cause: error },
     );
   });

@@ -61,7 +61,9 @@ describe('wattline conformance', () => {
     const args = [proxy.url, '-w', 'acme', '--only', 'limit.invalid,limit.above'];
     const { code, stdout, stderr } = await run(args, { WATTLINE_TOKEN: token });
     expect(code).toBe(1);
-    expect(stderr).toContain(`\nwattline: ${proxy.url} breaks 1 of the rules\n`);
+    expect(stderr).toContain(
+      `\nwattline: ${proxy.url} breaks 1 of the rules; the lines that begin with FAIL say how\n`,
+    );
     const [, saw, command] = stdout.slice(stdout.indexOf('FAIL')).split('\n');
     expect(saw).toMatch(/^ {6}saw {2}200 with 0 messages instead of 400 InvalidLimit$/);
     expect(command).toBe(

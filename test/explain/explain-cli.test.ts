@@ -111,7 +111,7 @@ describe('the command reports wrong arguments', () => {
       /--workgroup: "initech" is not configured; configured are acme, globex/,
     ],
     [[device], 2, /missing required argument 'day'/],
-    [[device, 'today', '-w', 'acme'], 3, /nothing has been taken in of workgroup acme yet/],
+    [[device, 'today', '-w', 'acme'], 3, /workgroup acme has stored nothing yet .*; start a worker/],
   ])('%s', async (args, code, message) => {
     const result = await explain(args);
     expect([result.code, result.stdout, result.stderr]).toEqual([code, '', expect.stringMatching(message)]);

@@ -102,7 +102,10 @@ async function check(
   const data = { ...summary, rules: findings.map((finding) => findingData(finding, shownAs)) };
   printData(command, terminal, data, () => describeConformance(summary));
   if (summary.failed > 0)
-    throw new TerminalError('NotConforming', `${target.url} breaks ${summary.failed} of the rules`);
+    throw new TerminalError(
+      'NotConforming',
+      `${target.url} breaks ${summary.failed} of the rules; the lines that begin with FAIL say how`,
+    );
   if (findings.length < rules.length)
     throw new TerminalError('Interrupted', `ended after ${findings.length} of ${rules.length} rules`);
 }
