@@ -16,8 +16,8 @@ const MEMORY_MEGABYTES = 16;
 /**
  * Locks a data folder, because only one process may work on it: a second one would take over the log of the
  * stream and could not open a warehouse. The lock is DuckDB's lock on an empty file. The system releases it
- * when the process ends. Three roles need no lock: reports only read, a log in memory belongs to one process,
- * and workers with Redis share the workgroups.
+ * when the process ends. Reports need no lock, because they only read. A log in memory needs none, because it
+ * belongs to one process. Workers with Redis need none, because they share the workgroups.
  * @returns the unlock
  * @throws TransientError if another process has the lock, InputError if the folder cannot be written
  */
