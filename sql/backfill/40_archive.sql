@@ -29,9 +29,7 @@ ORDER BY start_ms;
 -- name: store_archived
 -- Copies messages of the lake to archived_message as batch $batch_id, with ids instead of names. Parameters
 -- as in count_archive. Names are looked up once for each list of fields.
-INSERT INTO archived_message (
-  batch_id, stream_offset, table_id, kind, device, source_id, event_time_ms, store_time_ms, message_id, field_ids, numbers, other
-)
+INSERT INTO archived_message BY NAME
 WITH chosen AS (
   -- The messages that are copied.
   SELECT * FROM read_parquet($files, hive_partitioning = false)
@@ -49,17 +47,17 @@ WITH chosen AS (
   SELECT place.fields, list(nm.name_id ORDER BY place.place) AS field_ids FROM place JOIN name nm USING (name) GROUP BY place.fields
 )
 SELECT
-  $batch_id::BIGINT,
+  $batch_id::BIGINT AS batch_id,
   chosen.stream_offset,
-  table_name.name_id,
-  0,
+  table_name.name_id AS table_id,
+  0 AS kind,
   chosen.device,
-  source_name.name_id,
-  epoch_ms(chosen.event_time),
-  epoch_ms(chosen.store_time),
+  source_name.name_id AS source_id,
+  epoch_ms(chosen.event_time) AS event_time_ms,
+  epoch_ms(chosen.store_time) AS store_time_ms,
   chosen.message_id,
-  coalesce(shape.field_ids, []),
-  map_values(chosen.data),
+  coalesce(shape.field_ids, []) AS field_ids,
+  map_values(chosen.data) AS numbers,
   chosen.other
 FROM chosen
 JOIN name table_name ON table_name.name = chosen."table"
@@ -69,10 +67,9 @@ LEFT JOIN shape ON shape.fields = map_keys(chosen.data);
 -- name: enter_archived
 -- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them,
 -- and ends the piece.
-INSERT INTO batch (
-  batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
-)
-SELECT $batch_id::BIGINT, $origin, count(*), 0, min(store_time_ms), max(store_time_ms), $now_ms::BIGINT
+INSERT INTO batch BY NAME
+SELECT $batch_id::BIGINT AS batch_id, $origin AS origin, count(*) AS message_count, 0 AS quarantined_count, min(store_time_ms) AS first_store_time_ms,
+  max(store_time_ms) AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms
 FROM archived_message
 WHERE batch_id = $batch_id::BIGINT
 RETURNING message_count::DOUBLE AS messages;

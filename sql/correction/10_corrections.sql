@@ -52,14 +52,14 @@ VALUES ($correction_id::BIGINT, $kind, $device::UUID, $source, $table_name, $fie
 
 -- name: store_values
 -- Stores the intervals of an estimate. $starts_ms, $energies_wh: lists of the same length.
-INSERT INTO correction_value (correction_id, interval_start_ms, energy_wh)
-SELECT $correction_id::BIGINT, unnest($starts_ms::BIGINT[]), unnest($energies_wh::BIGINT[]);
+INSERT INTO correction_value BY NAME
+SELECT $correction_id::BIGINT AS correction_id, unnest($starts_ms::BIGINT[]) AS interval_start_ms, unnest($energies_wh::BIGINT[]) AS energy_wh;
 
 -- name: store_effects
 -- Stores the effect of a correction on days. $effects: JSON array of {day, device, source, beforeWh,
 -- afterWh}.
-INSERT INTO correction_effect (correction_id, day, device, source, before_wh, after_wh)
-SELECT $correction_id::BIGINT, effect.day, effect.device, effect.source, effect."beforeWh", effect."afterWh"
+INSERT INTO correction_effect BY NAME
+SELECT $correction_id::BIGINT AS correction_id, effect.day, effect.device, effect.source, effect."beforeWh" AS before_wh, effect."afterWh" AS after_wh
 FROM (
   SELECT unnest(from_json($effects::JSON,
     '[{"day":"DATE","device":"UUID","source":"VARCHAR","beforeWh":"BIGINT","afterWh":"BIGINT"}]'),

@@ -15,7 +15,7 @@ SELECT
 -- name: store_transitions
 -- Stores the transitions in the device status messages of the batches after $after_batch_id up to
 -- $through_batch_id.
-INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
+INSERT INTO device_status BY NAME
 WITH status_message AS (
   -- The messages that say the state of a device.
   SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
@@ -36,8 +36,8 @@ ORDER BY status_message.batch_id, status_message.stream_offset;
 -- name: mark_days
 -- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are
 -- published.
-INSERT INTO dirty_partition (dataset, partition)
-SELECT DISTINCT 'device_status', strftime(make_timestamp(store_time_ms * 1000), '%Y-%m-%d')
+INSERT INTO dirty_partition BY NAME
+SELECT DISTINCT 'device_status' AS dataset, strftime(make_timestamp(store_time_ms * 1000), '%Y-%m-%d') AS partition
 FROM device_status
 WHERE batch_id > $after_batch_id::BIGINT;
 

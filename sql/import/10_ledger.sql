@@ -50,9 +50,7 @@ WHERE import_id = $import_id::BIGINT;
 -- name: enter_batches
 -- Adds the batches of a file ($first_batch_id to $last_batch_id) to the ledger. From then on later stages see
 -- them.
-INSERT INTO batch (
-  batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
-)
+INSERT INTO batch BY NAME
 WITH landed AS (
   -- The messages of each batch.
   SELECT batch_id, count(*) AS messages, min(store_time_ms) AS first_ms, max(store_time_ms) AS last_ms
@@ -66,7 +64,8 @@ WITH landed AS (
   WHERE batch_id BETWEEN $first_batch_id::BIGINT AND $last_batch_id::BIGINT
   GROUP BY batch_id
 )
-SELECT batch_id, $origin, coalesce(landed.messages, 0), coalesce(rejected.messages, 0), landed.first_ms, landed.last_ms, $now_ms::BIGINT
+SELECT batch_id, $origin AS origin, coalesce(landed.messages, 0) AS message_count, coalesce(rejected.messages, 0) AS quarantined_count,
+  landed.first_ms AS first_store_time_ms, landed.last_ms AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms
 FROM landed FULL JOIN rejected USING (batch_id)
 ORDER BY batch_id;
 

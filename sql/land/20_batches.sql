@@ -96,16 +96,16 @@ WHERE origin = $origin;
 
 -- name: store_gap
 -- Stores a gap, unless the same gap is stored already, because a gap can be reported twice.
-INSERT INTO gap (gap_id, origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms)
+INSERT INTO gap BY NAME
 SELECT
-  coalesce((SELECT max(gap_id) FROM gap), 0) + 1,
-  $origin,
-  $reason,
-  $from_offset::UBIGINT,
-  $to_offset::UBIGINT,
-  $from_time_ms::BIGINT,
-  $to_time_ms::BIGINT,
-  $detected_at_ms::BIGINT
+  coalesce((SELECT max(gap_id) FROM gap), 0) + 1 AS gap_id,
+  $origin AS origin,
+  $reason AS reason,
+  $from_offset::UBIGINT AS from_offset,
+  $to_offset::UBIGINT AS to_offset,
+  $from_time_ms::BIGINT AS from_time_ms,
+  $to_time_ms::BIGINT AS to_time_ms,
+  $detected_at_ms::BIGINT AS detected_at_ms
 WHERE NOT EXISTS (
   SELECT 1
   FROM gap

@@ -194,8 +194,8 @@ VALUES ($stream_id, $device::UUID, $source, $at_ms::BIGINT, $final_value, $initi
 -- name: add_units
 -- Adds the units that a reading can name in a field of its own. $units and $factors: lists of the same
 -- length.
-INSERT INTO unit_factor (dimension, unit, factor)
-SELECT $dimension, unnest($units::VARCHAR[]), unnest($factors::DOUBLE[]);
+INSERT INTO unit_factor BY NAME
+SELECT $dimension AS dimension, unnest($units::VARCHAR[]) AS unit, unnest($factors::DOUBLE[]) AS factor;
 
 -- name: list_stored_streams
 -- Returns all energy streams that were ever configured.
@@ -216,7 +216,7 @@ INSERT INTO restated_stream (stream_id) VALUES ($stream_id);
 -- name: mark_lifetime_streams_restated
 -- Adds every stream of lifetime registers, because the shape of their silences can follow from another
 -- stream.
-INSERT INTO restated_stream (stream_id)
+INSERT INTO restated_stream BY NAME
 SELECT stream_id FROM stream_setting WHERE method = 'total_energy' EXCEPT SELECT stream_id FROM restated_stream;
 
 -- name: delete_stream_intervals
@@ -233,4 +233,5 @@ DELETE FROM declared_source;
 
 -- name: store_declared_sources
 -- Stores the declared sources. $devices and $sources: lists of the same length.
-INSERT INTO declared_source (device, source) SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]);
+INSERT INTO declared_source BY NAME
+SELECT unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source;

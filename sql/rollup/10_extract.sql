@@ -206,8 +206,8 @@ WHEN NOT MATCHED THEN INSERT BY NAME;
 
 -- name: mark_rejections_dirty
 -- Marks the UTC day, so that it is published again.
-INSERT INTO dirty_partition (dataset, partition)
-SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_now;
+INSERT INTO dirty_partition BY NAME
+SELECT DISTINCT 'rejected_reading' AS dataset, strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') AS partition FROM rejected_now;
 
 -- name: advance_streams
 -- Stores that all batches up to $batch_id are rolled up for the configured streams.

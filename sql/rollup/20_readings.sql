@@ -38,9 +38,10 @@ WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(ss.method)
 
 -- name: reject_invalid_stored
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.
-INSERT INTO extracted (stream_id, device, source_id, event_time_ms, value, reason, "text", stream_offset, batch_id)
-SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1), inv.event_time_ms, NULL, inv.reason,
-  inv.value::VARCHAR, inv.stream_offset, inv.batch_id
+INSERT INTO extracted BY NAME
+SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1) AS source_id, inv.event_time_ms, NULL AS value,
+  inv.reason,
+  inv.value::VARCHAR AS "text", inv.stream_offset, inv.batch_id
 FROM invalid_stored inv JOIN series se USING (series_id);
 
 -- name: delete_invalid_readings
@@ -68,7 +69,7 @@ QUALIFY row_number() OVER (
 
 -- name: store_successors
 -- Adds the successors to reading.
-INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM successor_reading;
 
 -- name: delete_used_successors
@@ -133,10 +134,10 @@ FROM incoming_series;
 
 -- name: add_series
 -- Stores the new series.
-INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms)
+INSERT INTO series BY NAME
 SELECT
-  (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (ORDER BY stream_id, device, source),
-  stream_id, device, source, min(first_ms), max(last_ms)
+  (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (ORDER BY stream_id, device, source) AS series_id,
+  stream_id, device, source, min(first_ms) AS first_ms, max(last_ms) AS last_ms
 FROM incoming_series
 WHERE series_id IS NULL
 GROUP BY stream_id, device, source;
@@ -172,7 +173,7 @@ DELETE FROM incoming WHERE rowid IN (SELECT row FROM repeated_reading WHERE pref
 
 -- name: store_repetitions
 -- Stores the repetitions that are not used, so that explain can show them.
-INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO superseded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
 -- name: find_superseded
@@ -207,7 +208,7 @@ FROM (
 
 -- name: store_superseded
 -- Stores the readings of superseded_now, which are not used, so that explain can show them.
-INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO superseded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM superseded_now;
 
 -- name: update_repeated_reading
@@ -250,7 +251,7 @@ WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGIN
 
 -- name: store_incoming_exclusions
 -- Moves new readings of an excluded time to excluded_reading.
-INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO excluded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
 FROM incoming inc
 SEMI JOIN excluded_range er ON er.series_id = inc.series_id AND inc.event_time_ms >= er.from_ms AND inc.event_time_ms < er.to_ms;
@@ -276,7 +277,7 @@ WHERE series.series_id = bounds.series_id AND (series.first_ms <> bounds.first_m
 
 -- name: store_readings
 -- Stores the new readings in the order of time, so that a later scan of a time range reads few row groups.
-INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
 FROM incoming
 ORDER BY event_time_ms, series_id;

@@ -50,8 +50,8 @@ DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_serie
 
 -- name: touch_retried_series
 -- Touches the whole time of the series that are tried again.
-INSERT INTO touched (series_id, from_ms, to_ms, is_new)
-SELECT se.series_id, se.first_ms, se.last_ms, true
+INSERT INTO touched BY NAME
+SELECT se.series_id, se.first_ms AS from_ms, se.last_ms AS to_ms, true AS is_new
 FROM series se JOIN series_rule USING (series_id)
 WHERE se.series_id IN (SELECT series_id FROM retried_series);
 
@@ -64,7 +64,7 @@ FROM series_rule sr JOIN set_aside sa ON sa.stream_id = sr.stream_id AND sa.devi
 
 -- name: omit_trial_series
 -- Adds the series that a trial omits. $streams, $devices, $sources: lists of the same length.
-INSERT INTO omitted_series (stream_id, position, device, source, series_id)
+INSERT INTO omitted_series BY NAME
 SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
 FROM series_rule sr
 JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source) AS trial
@@ -96,7 +96,7 @@ GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 
 -- name: touch_omitted_days
 -- Adds the local days of the new readings of omitted series to touched_day.
-INSERT INTO touched_day (device, source, day, start_ms, end_ms)
+INSERT INTO touched_day BY NAME
 SELECT DISTINCT os.device, os.source, ld.day, ld.start_ms, ld.end_ms
 FROM incoming inc
 JOIN omitted_series os USING (series_id)
@@ -183,8 +183,8 @@ WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source;
 
 -- name: set_aside
 -- Sets a series aside, if it is not yet. $now_ms: the current time. $error, $version: see table set_aside.
-INSERT INTO set_aside (stream_id, device, source, since_ms, error, program_version)
-SELECT $stream_id, $device::UUID, $source, $now_ms::BIGINT, $error, $version
+INSERT INTO set_aside BY NAME
+SELECT $stream_id AS stream_id, $device::UUID AS device, $source AS source, $now_ms::BIGINT AS since_ms, $error AS error, $version AS program_version
 WHERE NOT EXISTS (SELECT 1 FROM set_aside WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source);
 
 -- name: request_retry

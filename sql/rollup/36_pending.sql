@@ -21,7 +21,7 @@ WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND 
 -- Stores the waiting work of devices: of those that wait already; if $is_too_much, of those whose limits have
 -- changed; if $all, of all devices in scope. $complete_id: the last batch whose energy is complete.
 -- $batch_id: the last batch of this roll-up.
-INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
+INSERT INTO pending_change BY NAME
 WITH waiting_device AS (
   -- The devices whose work waits.
   SELECT sr.device FROM changed_limit JOIN series_rule sr USING (series_id) WHERE $is_too_much
@@ -60,8 +60,9 @@ SELECT count(*) AS series FROM scope;
 -- name: store_deferred_arrivals
 -- Stores the batches and times of the new readings of the waiting series, because these are causes of later
 -- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
-INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
-SELECT se.device, inc.series_id, 'arrived', min(inc.event_time_ms), max(inc.event_time_ms), true, 0, 0, inc.batch_id, $complete_id::BIGINT
+INSERT INTO pending_change BY NAME
+SELECT se.device, inc.series_id, 'arrived' AS kind, min(inc.event_time_ms) AS from_ms, max(inc.event_time_ms) AS to_ms, true AS is_new, 0 AS readings,
+  0 AS reach_ms, inc.batch_id, $complete_id::BIGINT AS complete_batch_id
 FROM incoming inc JOIN series se USING (series_id)
 WHERE inc.series_id IN (SELECT series_id FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
 GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);
@@ -98,14 +99,14 @@ SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arri
 -- name: add_pending_touched
 -- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then
 -- everything is computed in one call.
-INSERT INTO touched (series_id, from_ms, to_ms, is_new)
+INSERT INTO touched BY NAME
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: load_pending_limits
 -- Selects the days whose limits have changed, of the devices that are computed now. The new limits are stored
 -- already.
-INSERT INTO changed_limit (series_id, utc_day, from_ms, to_ms)
-SELECT series_id, utc_day(from_ms), from_ms, to_ms
+INSERT INTO changed_limit BY NAME
+SELECT series_id, utc_day(from_ms) AS utc_day, from_ms, to_ms
 FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM chosen_device) AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach
@@ -117,7 +118,8 @@ WHERE series_rule.series_id = waiting.series_id;
 
 -- name: leave_scope
 -- Leaves the series in scope to a later call, although their devices are computed now (chosen_device).
-INSERT INTO left_series (series_id) SELECT series_id FROM scope;
+INSERT INTO left_series BY NAME
+SELECT series_id FROM scope;
 
 -- name: delete_pending
 -- Deletes the work that is done: all, or that of chosen_device without left_series. $all: all work.

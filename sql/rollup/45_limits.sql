@@ -30,7 +30,7 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 --   steps_ms       total time of the pairs
 --   step_count     number of pairs
 --   change_count   number of pairs whose values differ
-INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
+INSERT INTO series_quarter BY NAME
 WITH learning_series AS (
   -- The series in scope with new readings that learn a limit.
   SELECT series_id, sc.method, is_register(sc.method) AS is_register, compute_from_ms, compute_to_ms
@@ -56,8 +56,10 @@ WITH learning_series AS (
   -- Differences instead of comparisons, as in find_pairs.
   WHERE to_ms - compute_from_ms >= 0 AND compute_to_ms - to_ms > 0
 )
-SELECT series_id, interval_index * interval_ms(), CASE WHEN any_value(is_register) THEN min(power_w) ELSE max(power_w) END,
-  min(resolution), sum(step_ms)::BIGINT, count(*)::INTEGER, count(*) FILTER (to_value <> from_value)::INTEGER
+SELECT series_id, interval_index * interval_ms() AS interval_start_ms,
+  CASE WHEN any_value(is_register) THEN min(power_w) ELSE max(power_w) END AS power_w,
+  min(resolution) AS resolution, sum(step_ms)::BIGINT AS steps_ms, count(*)::INTEGER AS step_count,
+  count(*) FILTER (to_value <> from_value)::INTEGER AS change_count
 FROM measured_pair
 GROUP BY series_id, interval_index
 ORDER BY interval_index::INTEGER;
@@ -133,7 +135,7 @@ FROM learnt_day lrn WHERE series_day.series_id = lrn.series_id AND series_day.ut
 
 -- name: store_new_days
 -- Stores the days of learnt_day that are not stored yet. find_limits adds their limits.
-INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
+INSERT INTO series_day BY NAME
 SELECT series_id, utc_day, lrn.power_w, lrn.resolution, lrn.step_ms, lrn.step_count, lrn.change_count
 FROM learnt_day lrn ANTI JOIN series_day USING (series_id, utc_day);
 
@@ -216,7 +218,8 @@ FROM series se WHERE se.series_id = series_rule.series_id AND se.series_id IN (S
 -- name: note_changed_limits
 -- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another
 -- energy.
-INSERT INTO noted_limit_change (series_id, from_ms, to_ms) SELECT series_id, from_ms, to_ms FROM changed_limit;
+INSERT INTO noted_limit_change BY NAME
+SELECT series_id, from_ms, to_ms FROM changed_limit;
 
 -- name: count_limits_beyond_scope
 -- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the

@@ -102,7 +102,7 @@ WHERE NOT cb.is_new AND series_break.series_id = cb.series_id AND series_break.t
 
 -- name: store_breaks
 -- Stores the new breaks.
-INSERT INTO series_break (series_id, from_ms, from_value, to_ms, to_value)
+INSERT INTO series_break BY NAME
 SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE is_new;
 
 -- name: find_changed_ranges
@@ -377,7 +377,7 @@ WHERE NOT ce.is_new AND energy_event.series_id = ce.series_id AND energy_event.k
 
 -- name: store_events
 -- Stores the new events.
-INSERT INTO energy_event (series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh)
+INSERT INTO energy_event BY NAME
 SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM changed_event WHERE is_new;
 
 -- name: store_decided_times

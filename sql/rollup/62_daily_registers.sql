@@ -125,7 +125,7 @@ FROM daily_reading;
 
 -- name: find_daily_lines
 -- Makes the lines of registers that restart every day, from their steps.
-INSERT INTO index_line (series_id, from_ms, from_wh, to_ms, to_wh, covered, flags, mark_before)
+INSERT INTO index_line BY NAME
 WITH compared_step AS (
   -- The steps between two readings. grown_from: what the register showed before it grew, which is the mark of
   -- the day, or the last value of the day before.

@@ -57,7 +57,7 @@ DELETE FROM index_line USING midnight_anchor ma WHERE index_line.series_id = ma.
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like
 -- any other bound inside a silence.
-INSERT INTO index_line (series_id, from_ms, from_wh, to_ms, to_wh, covered, flags, mark_before)
+INSERT INTO index_line BY NAME
 SELECT series_id, from_ms, from_wh, midnight_ms AS to_ms, midnight_value AS to_wh, covered,
   flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END AS flags, mark_before
 FROM midnight_anchor

@@ -30,7 +30,7 @@ WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BI
 -- name: store_power_intervals
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals
 -- makes whole Wh of it.
-INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
+INSERT INTO interval_energy BY NAME
 WITH power_part AS (
   -- The pieces of lines of power, and the intervals of readings that are left out.
   SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN to_ms - from_ms ELSE 0 END AS covered_ms,
@@ -44,8 +44,9 @@ WITH power_part AS (
   FROM energy_event ev JOIN scope sc USING (series_id)
   WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
 )
-SELECT power_part.series_id, power_part.interval_index * interval_ms(), 0, sum(power_part.exact_nwh)::BIGINT,
-  round(sum(power_part.covered_ms))::INTEGER, bit_or(power_part.flags)::USMALLINT
+SELECT power_part.series_id, power_part.interval_index * interval_ms() AS interval_start_ms, 0 AS energy_wh,
+  sum(power_part.exact_nwh)::BIGINT AS exact_nwh,
+  round(sum(power_part.covered_ms))::INTEGER AS covered_ms, bit_or(power_part.flags)::USMALLINT AS flags
 FROM power_part
 JOIN scope sc ON sc.series_id = power_part.series_id
   AND power_part.interval_index * interval_ms() >= sc.compute_from_ms AND power_part.interval_index * interval_ms() < sc.compute_to_ms
@@ -94,7 +95,7 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 -- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain
 -- pairs; bound has the index at each bound of an interval; energy is the difference of two bounds; line_flag
 -- adds flags and time without coverage.
-INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
+INSERT INTO interval_energy BY NAME
 WITH booked_line AS MATERIALIZED (
   -- The lines of the index, in order. booked: the index at from_ms in whole Wh.
   SELECT *, (sum(grown) OVER in_order - grown)::BIGINT AS booked, lag(to_ms) OVER in_order AS previous_ms,
@@ -188,7 +189,7 @@ WITH booked_line AS MATERIALIZED (
   LEFT JOIN line_flag ON line_flag.series_id = energy.series_id AND line_flag.interval_index = energy.interval_index
   WHERE energy.energy_wh IS NOT NULL
 )
-SELECT interval_part.series_id, interval_part.interval_index * interval_ms(), interval_part.energy_wh, interval_part.covered_ms,
+SELECT interval_part.series_id, interval_part.interval_index * interval_ms() AS interval_start_ms, interval_part.energy_wh, interval_part.covered_ms,
   interval_part.flags, interval_part.last_ms, interval_part.last_value
 FROM interval_part
 JOIN scope sc ON sc.series_id = interval_part.series_id

@@ -22,7 +22,7 @@ JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_f
 -- name: touch_all_days
 -- Adds every day of each device and source that has energy or can have it: the days of its readings and one
 -- more on either side, because an interval can lie before or after its reading.
-INSERT INTO touched_day (device, source, day, start_ms, end_ms)
+INSERT INTO touched_day BY NAME
 SELECT energy_day.device, energy_day.source, energy_day.day, coalesce(ld.start_ms, 0) AS start_ms, coalesce(ld.end_ms, 0) AS end_ms
 FROM (
   SELECT device, source, day FROM daily_energy
@@ -36,7 +36,7 @@ EXCEPT SELECT * FROM touched_day;
 -- name: touch_other_sources
 -- Adds the same days of the other declared sources of the devices, because a missing source makes all of them
 -- incomplete.
-INSERT INTO touched_day (device, source, day, start_ms, end_ms)
+INSERT INTO touched_day BY NAME
 SELECT td.device, ds.source, td.day, td.start_ms, td.end_ms
 FROM touched_day td JOIN declared_source ds USING (device)
 WHERE EXISTS (SELECT 1 FROM declared_source present WHERE present.device = td.device AND present.source = td.source)

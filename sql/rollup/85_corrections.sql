@@ -30,8 +30,9 @@ ORDER BY ALL;
 
 -- name: touch_corrected_days
 -- Adds days to touched_day. $devices, $sources, $days, $starts_ms, $ends_ms: lists of the same length.
-INSERT INTO touched_day (device, source, day, start_ms, end_ms)
-SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]), unnest($days::DATE[]), unnest($starts_ms::BIGINT[]), unnest($ends_ms::BIGINT[])
+INSERT INTO touched_day BY NAME
+SELECT unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source, unnest($days::DATE[]) AS day,
+  unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_days_to_correct
@@ -76,7 +77,7 @@ WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correctio
 -- measurements gets its even share of the measured energy as weight. If the weights have both signs (net
 -- registers) or their sum is zero, each interval gets an even share of the difference instead. The running
 -- sum is rounded, so the parts add up to the set energy. Estimates are copied as they were computed.
-INSERT INTO corrected_interval (correction_id, series_id, interval_start_ms, energy_wh, flags)
+INSERT INTO corrected_interval BY NAME
 WITH slot AS (
   -- The intervals of the corrections.
   SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id, idy.interval_index * interval_ms() AS start_ms
@@ -224,7 +225,7 @@ ANTI JOIN excluded_range er
 
 -- name: store_moved_exclusions
 -- Copies newly excluded readings to excluded_reading.
-INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO excluded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE is_excluded;
 
 -- name: delete_moved_readings
@@ -234,7 +235,7 @@ WHERE mr.is_excluded AND reading.series_id = mr.series_id AND reading.event_time
 
 -- name: restore_readings
 -- Copies readings that are no longer excluded to reading.
-INSERT INTO reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
+INSERT INTO reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE NOT is_excluded
 ORDER BY event_time_ms, series_id;
 

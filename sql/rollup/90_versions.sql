@@ -13,7 +13,7 @@
 -- cause learnt is added.
 -- $now_ms, $batch_id: as in store_days. $cause: the changed settings (configuration, zone, rules) or another
 -- cause; null for none. $arrived_after: readings of later batches are new.
-INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
+INSERT INTO daily_energy_history BY NAME
 WITH changed_day AS (
   -- The changed days that are over.
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
@@ -99,15 +99,16 @@ WHERE daily_energy.day = dc.day AND daily_energy.device = dc.device AND daily_en
 -- name: store_days
 -- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its
 -- last batch.
-INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
-SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, $now_ms::BIGINT, $batch_id::BIGINT
+INSERT INTO daily_energy BY NAME
+SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, $now_ms::BIGINT AS computed_at_ms,
+  $batch_id::BIGINT AS batch_id
 FROM day_change
 WHERE energy_wh IS NOT NULL;
 
 -- name: mark_dirty
 -- Marks the parts of the lake to publish again: the months of changed days, the months of new versions
 -- ($now_ms), and the UTC days of the touched days between $low_ms and $high_ms.
-INSERT INTO dirty_partition (dataset, partition)
+INSERT INTO dirty_partition BY NAME
 SELECT DISTINCT 'daily_energy' AS dataset, strftime(day, '%Y-%m') AS partition FROM day_change
 UNION ALL BY NAME
 SELECT DISTINCT 'daily_energy_version' AS dataset, strftime(day, '%Y-%m') AS partition FROM day_change WHERE end_ms <= $now_ms::BIGINT
@@ -118,8 +119,8 @@ WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT;
 
 -- name: mark_closing_days
 -- Marks the months of the days that `close_days` makes final.
-INSERT INTO dirty_partition (dataset, partition)
-SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM daily_energy
+INSERT INTO dirty_partition BY NAME
+SELECT DISTINCT 'daily_energy' AS dataset, strftime(day, '%Y-%m') AS partition FROM daily_energy
 WHERE status = 'provisional' AND day < $before::DATE;
 
 -- name: close_days

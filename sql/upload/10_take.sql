@@ -35,8 +35,9 @@ CREATE OR REPLACE TEMP TABLE incoming (
 
 -- name: take_meter_rows
 -- Adds rows of intervals or registers. $rows: JSON array.
-INSERT INTO incoming (line, key, meter_code, start_at, end_at, energy_wh, direction, detail, revision, is_same)
-SELECT line, meter, meter, start, "end", energyWh, direction, quality, 1, false
+INSERT INTO incoming BY NAME
+SELECT line, meter AS key, meter AS meter_code, start AS start_at, "end" AS end_at, energyWh AS energy_wh, direction, quality AS detail,
+  1 AS revision, false AS is_same
 FROM (SELECT unnest(from_json($rows,
   '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
   "direction": "VARCHAR", "quality": "VARCHAR"}]'),
@@ -44,9 +45,10 @@ FROM (SELECT unnest(from_json($rows,
 
 -- name: take_budget_rows
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
-INSERT INTO incoming (line, key, meter_code, start_at, end_at, energy_wh, direction, detail, revision, is_same)
-SELECT line, concat_ws(chr(10), meter, scenario, granularity), meter, start - DATE '1970-01-01', "end" - DATE '1970-01-01' + 1,
-  energyWh, NULL, scenario, 1, false
+INSERT INTO incoming BY NAME
+SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code, start - DATE '1970-01-01' AS start_at,
+  "end" - DATE '1970-01-01' + 1 AS end_at,
+  energyWh AS energy_wh, NULL AS direction, scenario AS detail, 1 AS revision, false AS is_same
 FROM (SELECT unnest(from_json($rows,
   '[{"line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",
   "scenario": "VARCHAR", "granularity": "VARCHAR"}]'),

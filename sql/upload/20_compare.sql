@@ -78,7 +78,7 @@ FROM current_row JOIN incoming inc USING (key, start_at, end_at);
 -- name: find_overlaps
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
 -- the other.
-INSERT INTO overlap (row_id, new_id, revision, length, shared, is_same)
+INSERT INTO overlap BY NAME
 WITH kept AS (
   -- The current rows that have no counterpart with the same place.
   FROM current_row ANTI JOIN overlap USING (row_id)
@@ -97,7 +97,8 @@ WITH kept AS (
   FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_at >= placed.start_at
   WHERE placed.end_at > kept.start_at
 )
-SELECT row_id, new_id, revision, current_end - current_start, least(current_end, new_end) - greatest(current_start, new_start), false
+SELECT row_id, new_id, revision, current_end - current_start AS length, least(current_end, new_end) - greatest(current_start, new_start) AS shared,
+  false AS is_same
 FROM pair;
 
 -- name: find_conflicts
