@@ -13,16 +13,16 @@
 --   start_ms, day
 --   clock   local time of its start
 CREATE OR REPLACE TEMP TABLE fill_slot AS
-SELECT idy.interval_index * interval_ms() AS start_ms, idy.day,
-  strftime(make_timestamptz(idy.interval_index * interval_ms() * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
+SELECT start_ms_of(idy.interval_index) AS start_ms, idy.day,
+  strftime(make_timestamptz(start_ms_of(idy.interval_index) * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
 FROM interval_day idy
-WHERE idy.interval_index * interval_ms() >= $from_ms::BIGINT AND idy.interval_index * interval_ms() < $to_ms::BIGINT
+WHERE start_ms_of(idy.interval_index) >= $from_ms::BIGINT AND start_ms_of(idy.interval_index) < $to_ms::BIGINT
   AND ($replace OR NOT EXISTS (
     SELECT 1
     FROM daily_energy de
     JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
     JOIN reported_interval ri ON ri.series_id = se.series_id
-    WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day AND ri.interval_start_ms = idy.interval_index * interval_ms()
+    WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day AND ri.interval_start_ms = start_ms_of(idy.interval_index)
       AND ri.covered_ms >= full_coverage_share() * interval_ms()));
 
 -- name: read_basis
@@ -40,7 +40,7 @@ FROM daily_energy de
 JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
 JOIN interval_day idy ON idy.day = de.day
 JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS stored
-  ON stored.series_id = se.series_id AND stored.interval_start_ms = idy.interval_index * interval_ms()
+  ON stored.series_id = se.series_id AND stored.interval_start_ms = start_ms_of(idy.interval_index)
 WHERE de.device = $device::UUID AND de.source = $source;
 
 -- name: choose_days

@@ -15,6 +15,7 @@
 -- Time, energy and power. An interval has the number start / 15 minutes. A UTC day has the number of days
 -- since 1970.
 CREATE OR REPLACE TEMP MACRO interval_of(ms) AS ms // interval_ms();
+CREATE OR REPLACE TEMP MACRO start_ms_of(interval_index) AS interval_index * interval_ms();
 CREATE OR REPLACE TEMP MACRO utc_day(ms) AS (ms // day_ms())::INTEGER;
 CREATE OR REPLACE TEMP MACRO wh_of(power_w, ms) AS power_w * ms / hour_ms();
 CREATE OR REPLACE TEMP MACRO power_of(wh, ms) AS wh * hour_ms() / ms;

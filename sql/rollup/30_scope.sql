@@ -97,8 +97,8 @@ WITH found AS (
 ), whole AS (
   -- The whole intervals of that time, or its whole days if the register restarts every day.
   SELECT changed.*,
-    CASE WHEN method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(changed_from_ms) * interval_ms() END AS compute_from_ms,
-    CASE WHEN method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(changed_to_ms) + 1) * interval_ms() END AS compute_to_ms
+    CASE WHEN method = 'daily_energy' THEN first_day.start_ms ELSE start_ms_of(interval_of(changed_from_ms)) END AS compute_from_ms,
+    CASE WHEN method = 'daily_energy' THEN last_day.end_ms ELSE start_ms_of(interval_of(changed_to_ms) + 1) END AS compute_to_ms
   FROM changed
   LEFT JOIN local_day first_day
     ON $by_day AND method = 'daily_energy' AND changed_from_ms >= first_day.start_ms AND changed_from_ms < first_day.end_ms

@@ -56,7 +56,7 @@ WITH learning_series AS (
   -- Differences instead of comparisons, as in find_pairs.
   WHERE to_ms - compute_from_ms >= 0 AND compute_to_ms - to_ms > 0
 )
-SELECT series_id, interval_index * interval_ms() AS interval_start_ms,
+SELECT series_id, start_ms_of(interval_index) AS interval_start_ms,
   CASE WHEN any_value(is_register) THEN min(power_w) ELSE max(power_w) END AS power_w,
   min(resolution) AS resolution, sum(step_ms)::BIGINT AS steps_ms, count(*)::INTEGER AS step_count,
   count(*) FILTER (to_value <> from_value)::INTEGER AS change_count

@@ -42,7 +42,7 @@ UNION
 SELECT pair.series_id
 FROM scope sc
 JOIN (SELECT * FROM reading_pair WHERE is_needed) AS pair ON pair.series_id = sc.series_id AND pair.to_ms = sc.anchor_ms
-JOIN interval_energy ie ON ie.series_id = pair.series_id AND ie.interval_start_ms = interval_of(pair.to_ms) * interval_ms()
+JOIN interval_energy ie ON ie.series_id = pair.series_id AND ie.interval_start_ms = start_ms_of(interval_of(pair.to_ms))
   AND ie.last_ms = pair.to_ms AND ie.last_value > pair.to_value
 WHERE sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 

@@ -120,7 +120,7 @@ SELECT series_id, interval_index + 1 AS interval_index,
   coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
-  SELECT *, ((interval_index + 1) * interval_ms() - from_ms - known_ms)::DOUBLE AS unknown_ms,
+  SELECT *, (start_ms_of(interval_index + 1) - from_ms - known_ms)::DOUBLE AS unknown_ms,
     -- The share of time without power: its even share, but at most what power leaves of the growth.
     least((to_ms - from_ms - known_ms_all) / (to_ms - from_ms), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
   FROM summed_power

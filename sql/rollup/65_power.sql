@@ -88,8 +88,8 @@ WITH sample AS (
     cut_to_ms AS to_ms, line_from_w + (line_to_w - line_from_w) * ((cut_to_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS to_w,
     covered, interval_index
   FROM (
-    SELECT *, greatest(line_from_ms, interval_index * interval_ms()) AS cut_from_ms,
-      least(line_to_ms, (interval_index + 1) * interval_ms()) AS cut_to_ms
+    SELECT *, greatest(line_from_ms, start_ms_of(interval_index)) AS cut_from_ms,
+      least(line_to_ms, start_ms_of(interval_index + 1)) AS cut_to_ms
     FROM (
       SELECT series_id, from_ms AS line_from_ms, from_w AS line_from_w, to_ms AS line_to_ms, to_w AS line_to_w, covered,
         unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index

@@ -44,12 +44,12 @@ WITH power_part AS (
   FROM energy_event ev JOIN scope sc USING (series_id)
   WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
 )
-SELECT power_part.series_id, power_part.interval_index * interval_ms() AS interval_start_ms, 0 AS energy_wh,
+SELECT power_part.series_id, start_ms_of(power_part.interval_index) AS interval_start_ms, 0 AS energy_wh,
   sum(power_part.exact_nwh)::BIGINT AS exact_nwh,
   round(sum(power_part.covered_ms))::INTEGER AS covered_ms, bit_or(power_part.flags)::USMALLINT AS flags
 FROM power_part
 JOIN scope sc ON sc.series_id = power_part.series_id
-  AND power_part.interval_index * interval_ms() >= sc.compute_from_ms AND power_part.interval_index * interval_ms() < sc.compute_to_ms
+  AND start_ms_of(power_part.interval_index) >= sc.compute_from_ms AND start_ms_of(power_part.interval_index) < sc.compute_to_ms
 GROUP BY power_part.series_id, power_part.interval_index
 ORDER BY power_part.interval_index, power_part.series_id;
 
@@ -89,113 +89,154 @@ WHERE interval_energy.series_id = rounded.series_id
 CREATE OR REPLACE TEMP TABLE not_plain_series AS
 SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_full_index);
 
--- name: store_register_intervals
--- Stores the energy of registers in each interval: the difference of the rounded index at the bounds of the
--- interval. Only lines that cross a bound are needed. $lines: table index_line has rows.
--- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain
--- pairs; bound has the index at each bound of an interval; energy is the difference of two bounds; line_flag
--- adds flags and time without coverage.
-INSERT INTO interval_energy BY NAME
-WITH booked_line AS MATERIALIZED (
-  -- The lines of the index, in order. booked: the index at from_ms in whole Wh.
+-- name: find_booked_lines
+-- Books the growth of each line of the index in whole Wh, in the order of time. The time between two lines, for
+-- which nothing is known, becomes a line without growth.
+-- booked_line:
+--   columns of index_line
+--   booked              the index at from_ms, whole Wh
+--   grown               the growth, whole Wh
+--   is_first, is_last   no line of the series in scope is before or after it
+CREATE OR REPLACE TEMP TABLE booked_line AS
+WITH line AS (
+  -- The lines in order. previous_ms: where the line before ends.
   SELECT *, (sum(grown) OVER in_order - grown)::BIGINT AS booked, lag(to_ms) OVER in_order AS previous_ms,
     lead(to_ms) OVER in_order IS NULL AS is_last
-  FROM (SELECT *, round(to_wh)::BIGINT - round(from_wh)::BIGINT AS grown FROM index_line WHERE $lines)
+  FROM (SELECT *, round(to_wh)::BIGINT - round(from_wh)::BIGINT AS grown FROM index_line)
   -- Ordered by from_ms too: two lines end at midnight if a daily register is read exactly then and still
   -- shows the value of the day before.
   WINDOW in_order AS (PARTITION BY series_id ORDER BY to_ms, from_ms ROWS UNBOUNDED PRECEDING)
-), unknown_time AS (
-  -- The time between two lines, for which nothing is known.
-  SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS to_wh, booked, mark_before
-  FROM booked_line WHERE $lines AND previous_ms < from_ms
-), register_line AS NOT MATERIALIZED (
-  -- All lines of registers. segment_offset_wh: the booked index minus the rounded index of this segment.
-  -- interval_index: the interval of to_ms.
+)
+SELECT * EXCLUDE (previous_ms), previous_ms IS NULL AS is_first
+FROM line
+UNION ALL BY NAME
+-- The time between two lines.
+SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS to_wh, false AS covered, 0 AS flags,
+  mark_before, booked, 0 AS grown, false AS is_first, false AS is_last
+FROM line
+WHERE previous_ms < from_ms;
+
+-- name: find_line_flags
+-- Finds the flags of these lines for each interval, and the time that no line covers. Lines that are covered
+-- and have no flag are left out, because they add nothing.
+-- line_flag: series_id, interval_index, flags, uncovered_ms
+CREATE OR REPLACE TEMP TABLE line_flag AS
+SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
+  sum(CASE
+    WHEN covered THEN 0
+    ELSE least(to_ms, start_ms_of(interval_index + 1)) - greatest(from_ms, start_ms_of(interval_index))
+  END)::BIGINT AS uncovered_ms
+FROM (
+  SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) AS interval_index
+  FROM booked_line
+  WHERE flags <> 0 OR NOT covered
+)
+GROUP BY series_id, interval_index;
+
+-- name: create_interval_bound
+-- Creates the view of the index of registers at the bounds of intervals. It is a view, because a table of all
+-- bounds would take time. The steps: register_line has all lines of registers; long_line has those over more
+-- than one bound; first_point and last_point have the ends of each series.
+-- interval_bound:
+--   series_id, interval_index   the interval that begins at the bound
+--   at_ms                       the bound, or the first or the last reading of the series
+--   index_wh                    the index there, whole Wh
+--   in_silence                  the index there is interpolated over a silence
+--   last_ms, last_value         the last reading before, and the high-water mark there
+CREATE OR REPLACE TEMP VIEW interval_bound AS
+WITH register_line AS NOT MATERIALIZED (
+  -- All lines of registers: plain pairs, and lines of the index. segment_offset_wh: the booked index minus the
+  -- rounded index of this segment. interval_index: the interval of to_ms.
   SELECT *, interval_of(to_ms) AS interval_index
   FROM (
-    SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh, from_value AS mark_before
-    FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
+    SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh,
+      from_value AS mark_before
+    FROM reading_pair
+    ANTI JOIN not_plain_series USING (series_id)
     UNION ALL BY NAME
     SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT AS segment_offset_wh, mark_before
-    FROM (FROM booked_line UNION ALL BY NAME FROM unknown_time) WHERE $lines
+    FROM booked_line
   )
 ), long_line AS (
   -- Lines over more than one bound: one row for each bound. The condition on from_ms changes nothing, but
   -- without it DuckDB would copy all lines.
-  SELECT * REPLACE (unnest(range(interval_of(from_ms) + 1, interval_index + 1)) AS interval_index) FROM register_line
-  WHERE from_ms IS NOT NULL AND to_ms - from_ms > interval_ms() AND from_ms < (interval_index - 1) * interval_ms()
+  SELECT * REPLACE (unnest(range(interval_of(from_ms) + 1, interval_index + 1)) AS interval_index)
+  FROM register_line
+  WHERE from_ms IS NOT NULL AND to_ms - from_ms > interval_ms() AND from_ms < start_ms_of(interval_index - 1)
 ), first_point AS (
   -- The first reading of each series in scope. Energy begins there.
-  SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE from_ms IS NULL
+  SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh
+  FROM reading_pair
+  ANTI JOIN not_plain_series USING (series_id)
+  WHERE from_ms IS NULL
   UNION ALL BY NAME
-  SELECT series_id, from_ms AS at_ms, booked AS wh FROM booked_line WHERE $lines AND previous_ms IS NULL
+  SELECT series_id, from_ms AS at_ms, booked AS wh FROM booked_line WHERE is_first
 ), last_point AS (
   -- The last reading of each series in scope.
   SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh, to_value AS value
-  FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE is_last
+  FROM reading_pair
+  ANTI JOIN not_plain_series USING (series_id)
+  WHERE is_last
   UNION ALL BY NAME
-  SELECT series_id, to_ms AS at_ms, booked + grown AS wh, to_wh AS value FROM booked_line WHERE $lines AND is_last
-), bound AS (
-  -- The index at each bound of an interval. index_wh: the index at at_ms, which is the start of the interval,
-  -- or the first or last reading of the series. last_ms, last_value: the last reading before.
-  SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
-    segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, NULL) AS index_wh, false AS in_silence,
-    from_ms AS last_ms, mark_before AS last_value
-  FROM register_line WHERE from_ms < interval_index * interval_ms() AND from_ms >= (interval_index - 1) * interval_ms()
-  UNION ALL BY NAME
-  -- Only these lines can be silences (more than two hours) and have a shape.
-  SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
-    segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, share) AS index_wh,
-    is_in_silence(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh) AS in_silence,
-    from_ms AS last_ms, mark_before AS last_value
-  FROM long_line LEFT JOIN silence_shape USING (series_id, interval_index)
-  UNION ALL BY NAME
-  SELECT series_id, interval_of(at_ms) AS interval_index, at_ms, wh AS index_wh, false AS in_silence, NULL AS last_ms, NULL AS last_value
-  FROM first_point
-  UNION ALL BY NAME
-  SELECT series_id, interval_of(at_ms) + 1 AS interval_index, at_ms, wh AS index_wh, false AS in_silence, at_ms AS last_ms, value AS last_value
-  FROM last_point
-), energy AS (
+  SELECT series_id, to_ms AS at_ms, booked + grown AS wh, to_wh AS value FROM booked_line WHERE is_last
+)
+-- Lines over one bound.
+SELECT series_id, interval_index, start_ms_of(interval_index) AS at_ms,
+  segment_offset_wh + index_wh(start_ms_of(interval_index), from_ms, from_wh, to_ms, to_wh, NULL) AS index_wh,
+  false AS in_silence, from_ms AS last_ms, mark_before AS last_value
+FROM register_line
+WHERE from_ms < start_ms_of(interval_index) AND from_ms >= start_ms_of(interval_index - 1)
+UNION ALL BY NAME
+-- Only long lines can be silences (more than two hours) and have a shape.
+SELECT series_id, interval_index, start_ms_of(interval_index) AS at_ms,
+  segment_offset_wh + index_wh(start_ms_of(interval_index), from_ms, from_wh, to_ms, to_wh, share) AS index_wh,
+  is_in_silence(start_ms_of(interval_index), from_ms, from_wh, to_ms, to_wh) AS in_silence,
+  from_ms AS last_ms, mark_before AS last_value
+FROM long_line
+LEFT JOIN silence_shape USING (series_id, interval_index)
+UNION ALL BY NAME
+SELECT series_id, interval_of(at_ms) AS interval_index, at_ms, wh AS index_wh, false AS in_silence, NULL AS last_ms,
+  NULL AS last_value
+FROM first_point
+UNION ALL BY NAME
+SELECT series_id, interval_of(at_ms) + 1 AS interval_index, at_ms, wh AS index_wh, false AS in_silence,
+  at_ms AS last_ms, value AS last_value
+FROM last_point;
+
+-- name: store_register_intervals
+-- Stores the energy of registers in each interval: the difference of the index at its two bounds.
+INSERT INTO interval_energy BY NAME
+WITH energy AS (
   -- The difference of two neighbouring bounds, as the energy of the interval that ends at the second one.
   SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER in_order AS energy_wh,
     at_ms - lag(at_ms) OVER in_order AS known_ms,
     lag(in_silence) OVER in_order AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
-  FROM bound
+  FROM interval_bound
   WINDOW in_order AS (PARTITION BY series_id ORDER BY interval_index)
-), line_flag AS (
-  -- The flags of the lines in each interval, and the time that no line covers.
-  SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
-    sum(CASE WHEN covered THEN 0
-      ELSE least(to_ms, (interval_index + 1) * interval_ms()) - greatest(from_ms, interval_index * interval_ms()) END)::BIGINT AS uncovered_ms
-  FROM (
-    SELECT series_id, from_ms, to_ms, covered, flags, unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) AS interval_index
-    FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
-    UNION ALL BY NAME
-    SELECT series_id, from_ms, to_ms, false AS covered, 0 AS flags,
-      unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) AS interval_index
-    FROM unknown_time WHERE $lines
-  )
-  GROUP BY series_id, interval_index
 ), interval_part AS (
   -- The intervals with their energy and flags. last_ms, last_value: the last reading, if it is in the
   -- interval.
-  SELECT energy.series_id, energy.interval_index, energy.energy_wh,
+  SELECT energy.series_id, start_ms_of(energy.interval_index) AS interval_start_ms, energy.energy_wh,
     (energy.known_ms - coalesce(line_flag.uncovered_ms, 0))::INTEGER AS covered_ms,
-    (coalesce(line_flag.flags, 0) | CASE WHEN energy.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
-      | CASE WHEN energy.ends_in_silence THEN flag('estimated') | flag('silence_end') ELSE 0 END)::USMALLINT AS flags,
-    CASE WHEN energy.last_ms >= energy.interval_index * interval_ms() THEN energy.last_ms END AS last_ms,
-    CASE WHEN energy.last_ms >= energy.interval_index * interval_ms() THEN energy.last_value END AS last_value
+    (coalesce(line_flag.flags, 0)
+      | CASE WHEN energy.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
+      | CASE WHEN energy.ends_in_silence THEN flag('estimated') | flag('silence_end') ELSE 0 END
+    )::USMALLINT AS flags,
+    CASE WHEN energy.last_ms >= start_ms_of(energy.interval_index) THEN energy.last_ms END AS last_ms,
+    CASE WHEN energy.last_ms >= start_ms_of(energy.interval_index) THEN energy.last_value END AS last_value
   FROM energy
   LEFT JOIN line_flag ON line_flag.series_id = energy.series_id AND line_flag.interval_index = energy.interval_index
   WHERE energy.energy_wh IS NOT NULL
 )
-SELECT interval_part.series_id, interval_part.interval_index * interval_ms() AS interval_start_ms, interval_part.energy_wh, interval_part.covered_ms,
+SELECT interval_part.series_id, interval_part.interval_start_ms, interval_part.energy_wh, interval_part.covered_ms,
   interval_part.flags, interval_part.last_ms, interval_part.last_value
 FROM interval_part
 JOIN scope sc ON sc.series_id = interval_part.series_id
-WHERE interval_part.interval_index * interval_ms() - sc.compute_from_ms >= 0 AND sc.compute_to_ms - interval_part.interval_index * interval_ms() > 0
-  AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0 OR interval_part.last_ms IS NOT NULL)
-ORDER BY interval_part.interval_index::INTEGER;
+-- Differences instead of comparisons, as in find_pairs.
+WHERE interval_part.interval_start_ms - sc.compute_from_ms >= 0 AND sc.compute_to_ms - interval_part.interval_start_ms > 0
+  AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0
+    OR interval_part.last_ms IS NOT NULL)
+ORDER BY interval_part.interval_start_ms;
 
 -- name: find_moved_marks
 -- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms,

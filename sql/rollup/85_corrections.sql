@@ -80,11 +80,11 @@ WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correctio
 INSERT INTO corrected_interval BY NAME
 WITH slot AS (
   -- The intervals of the corrections.
-  SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id, idy.interval_index * interval_ms() AS start_ms
+  SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id, start_ms_of(idy.interval_index) AS start_ms
   FROM ready_correction rdy
   JOIN day_to_correct dtc ON dtc.device = rdy.device AND dtc.source = rdy.source
   JOIN interval_day idy ON idy.day = dtc.day
-  WHERE idy.interval_index * interval_ms() >= rdy.from_ms AND idy.interval_index * interval_ms() < rdy.to_ms
+  WHERE start_ms_of(idy.interval_index) >= rdy.from_ms AND start_ms_of(idy.interval_index) < rdy.to_ms
 ), measured AS (
   -- The intervals of set energy, with what was measured.
   SELECT slot.*, coalesce(stored.energy_wh, 0) AS wh, coalesce(stored.covered_ms, 0) AS covered_ms

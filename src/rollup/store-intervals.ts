@@ -27,8 +27,10 @@ export async function storeIntervals(
     // Power is stored first, because it gives the silences of registers their shape.
     await runIf(besidePower, context, 'find_silence_shape', bounds);
     await runIf(hasLines || methods.size > 1, context, 'find_not_plain_series');
-    const { runAll = false } = context;
-    await runStatement(context, 'store_register_intervals', { lines: hasLines || runAll });
+    await runIf(hasLines, context, 'find_booked_lines');
+    await runIf(hasLines, context, 'find_line_flags');
+    await runStatement(context, 'create_interval_bound');
+    await runStatement(context, 'store_register_intervals');
   }
   return hasLater && (await runStatement(context, 'find_moved_marks', bounds)) > 0;
 }
