@@ -12,10 +12,13 @@
 --   known_share         share of an interval (0 to 1) that measurements must cover for its energy to be
 --                       known. It is not 1, because the time between two samples is not missing data
 --   span_ms             if readings are further apart (ms), nobody knows when the energy between them flowed
---   span_wh             up to this much energy a day (Wh) in such spans is tolerated
+--   span_wh             up to this much energy a day (Wh) in such spans is tolerated, because it is little
+--                       beside the energy of a day: the standby of a few watts in a short silence
 --   grace_ms            an interval that ended less than this ago (ms) waits for late data
---   tolerance_wh        the smallest tolerance of a balance (Wh)
---   tolerance_percent   the tolerance in percent of the energy that goes in or out
+--   tolerance_wh        the smallest tolerance of a balance (Wh), because rounded values and steps of
+--                       registers of 10 Wh differ by about this much even if every meter is right
+--   tolerance_percent   the tolerance in percent of the energy that goes in or out, because a few meters
+--                       with an error of 1 or 2 % each, and losses between them, add up to about this much
 --   now_ms              the current time; it decides which intervals are over
 SELECT
   15 * 60 * 1000 AS interval_ms,

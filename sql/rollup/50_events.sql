@@ -10,16 +10,13 @@
 --         the changed readings. It ends at a break after which nothing is different.
 
 -- name: find_breaks
--- Finds the breaks in scope, and up to the reading after the scope, because that pair can have another first
--- reading now.
+-- Finds the breaks of registers in scope, and up to the reading after the scope, because that pair can have
+-- another first reading now.
 -- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; a rise from
 -- zero, and the pair after it, because the first value after zero can be an average; a pair that returns at
--- once to the value before a fall; a declared change. A register that restarts every day has breaks only
--- inside a day.
--- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first
--- reading of a series is compared with itself.
--- $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are
--- declared changes.
+-- once to the value before a fall; a declared change (add_declared_breaks). A register that restarts every
+-- day has breaks only inside a day.
+-- $least_power_w: see read_least_limit.
 -- break_now: series_id, from_ms, from_value, to_ms, to_value
 CREATE OR REPLACE TEMP TABLE break_now AS
 WITH suspect AS MATERIALIZED (
@@ -48,7 +45,29 @@ WITH suspect AS MATERIALIZED (
     (from_value = 0 OR value_before = 0) AND to_value > from_value AS is_start,
     from_value < value_before - jitter_wh AND to_value >= value_before - jitter_wh AS is_return
   FROM limited
-), compared_power AS (
+)
+SELECT series_id, from_ms, from_value, to_ms, to_value
+FROM compared
+WHERE is_fall OR is_beyond OR is_start OR is_return;
+
+-- name: add_declared_breaks
+-- Adds the pairs of registers with a declared change to break_now. Pairs that are there already are left out:
+-- EXCEPT compares all columns by position.
+INSERT INTO break_now BY NAME
+SELECT pair.series_id, pair.from_ms, pair.from_value, pair.to_ms, pair.to_value
+FROM (SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM register_change)) AS pair
+JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+JOIN register_change rc ON rc.series_id = pair.series_id AND rc.at_ms > pair.from_ms AND rc.at_ms <= pair.to_ms
+LEFT JOIN interval_day idy ON idy.interval_index = interval_of(pair.from_ms)
+WHERE sc.method = 'total_energy' OR (sc.method = 'daily_energy' AND pair.to_ms < idy.end_ms)
+EXCEPT
+FROM break_now;
+
+-- name: add_power_breaks
+-- Adds the breaks of power and of interval readings to break_now: the pairs that go beyond the limit, or come
+-- back. The first reading of a series is compared with itself.
+INSERT INTO break_now BY NAME
+WITH compared_power AS (
   -- The pairs of power and interval readings. is_beyond, was_beyond: the second and the first reading are
   -- beyond the limit. was_beyond is null if the first reading is not in scope.
   SELECT pair.*,
@@ -58,22 +77,14 @@ WITH suspect AS MATERIALIZED (
       ELSE is_beyond(pair.from_value, sr.method, reading_interval(sr.interval_ms, from_day.learnt_step_ms),
         coalesce(sr.max_power_w, from_day.learnt_power_w)) END AS was_beyond
   -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
-  FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS pair
+  FROM (
+    SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))
+  ) AS pair
   JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
   JOIN series_rule sr ON sr.series_id = pair.series_id
   LEFT JOIN day_limit to_day ON to_day.series_id = pair.series_id AND to_day.utc_day = utc_day(pair.to_ms)
   LEFT JOIN day_limit from_day ON from_day.series_id = pair.series_id AND from_day.utc_day = utc_day(pair.from_ms)
 )
-SELECT series_id, from_ms, from_value, to_ms, to_value FROM compared WHERE is_fall OR is_beyond OR is_start OR is_return
-UNION BY NAME
--- Declared changes.
-SELECT pair.series_id, pair.from_ms, pair.from_value, pair.to_ms, pair.to_value
-FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS pair
-JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
-JOIN register_change rc ON rc.series_id = pair.series_id AND rc.at_ms > pair.from_ms AND rc.at_ms <= pair.to_ms
-LEFT JOIN interval_day idy ON idy.interval_index = interval_of(pair.from_ms)
-WHERE sc.method = 'total_energy' OR (sc.method = 'daily_energy' AND pair.to_ms < idy.end_ms)
-UNION BY NAME
 SELECT series_id, coalesce(from_ms, to_ms) AS from_ms, coalesce(from_value, to_value) AS from_value, to_ms, to_value
 FROM compared_power
 WHERE is_beyond <> was_beyond;
@@ -316,13 +327,13 @@ WITH judged_break AS MATERIALIZED (
 )
 SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
   judged_break.decided_ms, judged_break.is_start,
-  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_power_w)
-    ELSE coalesce(sr.max_power_w, learnt_power_w) END AS max_power_w,
-  power_limit_after_reset(sr.max_power_w, learnt_power_w, usual_power_w) AS max_power_after_reset_w,
-  jitter(sr.jitter_wh, learnt_resolution) AS jitter_wh,
-  is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_step_ms),
-    coalesce(sr.max_power_w, learnt_power_w)) AS is_beyond,
-  standstill_since_ms,
+  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
+    ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w) END AS max_power_w,
+  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w) AS max_power_after_reset_w,
+  jitter(sr.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
+  is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_limit.learnt_step_ms),
+    coalesce(sr.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
+  standstill.standstill_since_ms,
   CASE WHEN judged_break.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
   morning.before_ms, morning.before_value, morning.first_ms, morning.first_value
 FROM judged_break

@@ -30,7 +30,9 @@ WHERE sc.method = 'daily_energy' OR (sc.method = 'total_energy' AND ($all OR sr.
 UNION
 -- The day matters, because a daily register is beside them.
 SELECT sc.series_id
-FROM scope sc JOIN series_rule sr USING (series_id) JOIN series_rule daily ON daily.device = sr.device AND daily.source = sr.source
+FROM scope sc
+JOIN series_rule sr USING (series_id)
+JOIN series_rule daily ON daily.device = sr.device AND daily.source = sr.source
 WHERE $beside_daily AND sc.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 -- They have events, so readings are left out or a segment begins.
@@ -104,14 +106,21 @@ ORDER BY marked.series_id, marked.event_time_ms;
 -- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index
 -- segment begins. $drifted: JSON array of {series_id, event_time_ms, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
-SELECT ir.* EXCLUDE (mark, kind, index_segment), coalesce(drifted.mark, ir.mark) AS mark,
-  CASE WHEN drifted.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END AS kind,
-  count(CASE WHEN drifted.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END)
-    OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS index_segment
-FROM index_reading ir
-LEFT JOIN (
-  SELECT unnest(from_json($drifted::JSON, '[{"series_id":"INTEGER","event_time_ms":"BIGINT","mark":"DOUBLE"}]'), recursive := true)
-) AS drifted ON drifted.series_id = ir.series_id AND drifted.event_time_ms = ir.event_time_ms;
+WITH rebased AS (
+  -- The index readings with the new marks, and a rebase where the mark is new.
+  SELECT ir.* EXCLUDE (index_segment) REPLACE (
+      coalesce(drifted.mark, ir.mark) AS mark,
+      CASE WHEN drifted.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END AS kind
+    )
+  FROM index_reading ir
+  LEFT JOIN (
+    SELECT unnest(
+      from_json($drifted::JSON, '[{"series_id":"INTEGER","event_time_ms":"BIGINT","mark":"DOUBLE"}]'),
+      recursive := true)
+  ) AS drifted ON drifted.series_id = ir.series_id AND drifted.event_time_ms = ir.event_time_ms
+)
+SELECT *, count(kind) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS index_segment
+FROM rebased;
 
 -- name: find_skipped_readings
 -- Finds the pairs of index readings that pass over readings that are left out, with the flags for their

@@ -1,22 +1,21 @@
 -- 65 Power: from samples of power and interval readings to energy.
 --
 -- Reads   reading_pair, series_rule, day_limit, energy_event.
--- Writes  power_line (a view: power in W along straight lines, cut at the bounds of intervals, with the
---         energy of each piece).
+-- Writes  sampled_line, power_line (views: power in W along straight lines, first as sampled, then cut at the
+--         bounds of intervals, with the energy of each piece).
 -- Why     The sampling of a stream says what lies between two samples. instantaneous: a straight line, if the
 --         samples are no further apart than the longest gap; between two zeros even if they are. on_change:
 --         the last value until the next one. interval_average and interval_energy: the value over its own
 --         interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
--- name: create_power_line
--- Creates the view of the lines of power. The steps: sampled_line makes lines of samples, by the sampling of
--- the stream; directed leaves the declared direction; cut divides lines at the bounds of intervals.
--- power_line:
---   series_id, interval_index
+-- name: create_sampled_line
+-- Creates the view of the lines that follow from the samples, by the sampling of the stream.
+-- sampled_line:
+--   series_id
+--   direction                      the only direction that counts; null: both count
 --   from_ms, from_w, to_ms, to_w   a straight line of power in W
 --   covered                        the energy is known
---   exact_nwh                      energy in whole billionths of a Wh, so that sums are exact in any order
-CREATE OR REPLACE TEMP VIEW power_line AS
+CREATE OR REPLACE TEMP VIEW sampled_line AS
 WITH sample AS (
   -- The samples that are not left out, with their neighbours and the rules of their day.
   SELECT rp.series_id, lag(rp.to_ms) OVER in_order AS before_ms, lag(rp.to_value) OVER in_order AS value_before,
@@ -30,39 +29,50 @@ WITH sample AS (
   WHERE NOT is_register(sr.method)
     AND NOT EXISTS (SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms)
   WINDOW in_order AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
-), sampled_line AS (
-  -- The lines of power that follow from the samples. First those of instantaneous power: from sample to
-  -- sample.
-  SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
-    at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
-  FROM sample WHERE sampling = 'instantaneous'
-  UNION ALL BY NAME
-  -- The value of a sample, until the next one.
-  SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value_before AS to_w, true AS covered
-  FROM sample WHERE sampling = 'on_change'
-  UNION ALL BY NAME
-  -- An average, over its own interval.
-  SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS to_w, true AS covered
+)
+-- Instantaneous power: from sample to sample.
+SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
+  at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
+FROM sample WHERE sampling = 'instantaneous'
+UNION ALL BY NAME
+-- Power that is sent on change: the value of a sample, until the next one.
+SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value_before AS to_w, true AS covered
+FROM sample WHERE sampling = 'on_change'
+UNION ALL BY NAME
+-- An average, over its own interval.
+SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS to_w, true AS covered
+FROM (
+  SELECT series_id, direction, from_ms, to_ms,
+    CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
   FROM (
-    SELECT series_id, direction, from_ms, to_ms,
-      CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
-    FROM (
-      SELECT series_id, direction, sampling, value,
-        CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END AS from_ms,
-        CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
-      FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
-    )
+    SELECT series_id, direction, sampling, value,
+      CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END AS from_ms,
+      CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
+    FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
   )
-  UNION ALL BY NAME
-  -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
-  SELECT series_id, direction,
-    before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END AS from_ms, 0 AS from_w,
-    at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END AS to_ms, 0 AS to_w,
-    value_before = 0 AND value = 0 AS covered
-  FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
+)
+UNION ALL BY NAME
+-- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
+SELECT series_id, direction,
+  before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END AS from_ms, 0 AS from_w,
+  at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END AS to_ms, 0 AS to_w,
+  value_before = 0 AND value = 0 AS covered
+FROM sample WHERE sampling IN ('interval_average', 'interval_energy');
+
+-- name: create_power_line
+-- Creates the view of the lines of power in the declared direction, cut at the bounds of intervals.
+-- power_line:
+--   series_id, interval_index
+--   from_ms, from_w, to_ms, to_w   a straight line of power in W
+--   covered                        the energy is known
+--   exact_nwh                      energy in whole billionths of a Wh, so that sums are exact in any order
+CREATE OR REPLACE TEMP VIEW power_line AS
+WITH line AS (
+  -- The lines as they are sampled. A step of its own, so that DuckDB computes them once for both uses.
+  FROM sampled_line
 ), directed AS (
   -- The lines in the declared direction. Without a declared direction both count.
-  SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
+  SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM line WHERE direction IS NULL
   UNION ALL BY NAME
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there,
   -- and its other part is zero.
@@ -73,8 +83,13 @@ WITH sample AS (
         {from_ms: from_ms, from_w: from_w, to_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), to_w: 0},
         {from_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), from_w: 0, to_ms: to_ms, to_w: to_w}]
       ELSE [{from_ms: from_ms, from_w: from_w, to_ms: to_ms, to_w: to_w}] END) AS part
-    FROM (SELECT series_id, from_ms, to_ms, covered, CASE direction WHEN 'negative' THEN -from_w ELSE from_w END AS from_w,
-      CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w FROM sampled_line WHERE direction IS NOT NULL)
+    FROM (
+      SELECT series_id, from_ms, to_ms, covered,
+        CASE direction WHEN 'negative' THEN -from_w ELSE from_w END AS from_w,
+        CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w
+      FROM line
+      WHERE direction IS NOT NULL
+    )
   )
 ), cut AS (
   -- The lines that have a beginning and a length, cut at the bounds of intervals. Most lines lie in one

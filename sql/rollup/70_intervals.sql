@@ -74,6 +74,7 @@ FROM (
     FROM interval_energy ie
     JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
     JOIN rounded_day ON rounded_day.series_id = ie.series_id AND rounded_day.day = idy.day
+    -- Changes nothing, but lets DuckDB skip row groups of other times.
     WHERE ie.interval_start_ms BETWEEN (SELECT min(start_ms) FROM rounded_day) AND (SELECT max(end_ms) FROM rounded_day)
       AND ie.exact_nwh IS NOT NULL
   )
@@ -90,8 +91,8 @@ CREATE OR REPLACE TEMP TABLE not_plain_series AS
 SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_full_index);
 
 -- name: find_booked_lines
--- Books the growth of each line of the index in whole Wh, in the order of time. The time between two lines, for
--- which nothing is known, becomes a line without growth.
+-- Books the growth of each line of the index in whole Wh, in the order of time. The time between two lines,
+-- for which nothing is known, becomes a line without growth.
 -- booked_line:
 --   columns of index_line
 --   booked              the index at from_ms, whole Wh
@@ -145,8 +146,8 @@ GROUP BY series_id, interval_index;
 --   last_ms, last_value         the last reading before, and the high-water mark there
 CREATE OR REPLACE TEMP VIEW interval_bound AS
 WITH register_line AS NOT MATERIALIZED (
-  -- All lines of registers: plain pairs, and lines of the index. segment_offset_wh: the booked index minus the
-  -- rounded index of this segment. interval_index: the interval of to_ms.
+  -- All lines of registers: plain pairs, and lines of the index. segment_offset_wh: the booked index minus
+  -- the rounded index of this segment. interval_index: the interval of to_ms.
   SELECT *, interval_of(to_ms) AS interval_index
   FROM (
     SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh,

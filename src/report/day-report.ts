@@ -160,13 +160,14 @@ interface Chosen {
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   const { startDay, endDay, devices, bySource } = query;
-  const days = loadSql(devices ? 'report/select_days_of_devices' : 'report/select_days');
+  const days = loadSql('report/select_days');
+  const ofDevices = `SELECT * FROM (${days}) WHERE device IN (SELECT unnest($devices::UUID[]))`;
   const parameters: SqlParameters = {
     start_day: startDay,
     end_day: endDay,
     ...(devices && { devices }),
   };
-  const tables = [commonTable('chosen', days)];
+  const tables = [commonTable('chosen', devices ? ofDevices : days)];
   const read: LakeFile[] = [];
   if (bySource) tables.push(commonTable('counted', "SELECT *, 'whole' AS part FROM chosen"));
   else {

@@ -30,11 +30,10 @@ export async function judgeBreaks(
   { isRestated, leastPowerW }: { isRestated: boolean; leastPowerW: number | null },
 ): Promise<boolean> {
   const { runAll = false } = context;
-  await runStatement(context, 'find_breaks', {
-    least_power_w: leastPowerW,
-    of_power: methods.has('power_curve') || methods.has('interval_energy') || runAll,
-    changes: rowsOf(context, 'register_change') > 0 || runAll,
-  });
+  await runStatement(context, 'find_breaks', { least_power_w: leastPowerW });
+  if (rowsOf(context, 'register_change') > 0 || runAll) await runStatement(context, 'add_declared_breaks');
+  if (methods.has('power_curve') || methods.has('interval_energy') || runAll)
+    await runStatement(context, 'add_power_breaks');
   const changed = await runStatement(context, 'find_changed_breaks', bounds);
   if (changed > 0) {
     await runStatement(context, 'delete_breaks');

@@ -33,11 +33,11 @@ export interface RollUpContext {
 export type Bounds = { low_ms: bigint; high_ms: bigint };
 
 /**
- * Creates the temporary tables that chapters fill for later ones, and the view of power. Table `series_rule`
+ * Creates the temporary tables that chapters fill for later ones, and the views of power. Table `series_rule`
  * must exist.
  */
 export async function createTemporaryTables({ connection }: RollUpContext): Promise<void> {
-  const names = ['create_working_tables', 'create_scope', 'create_power_line'];
+  const names = ['create_working_tables', 'create_scope', 'create_sampled_line', 'create_power_line'];
   await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join(';\n'));
   const { rows } = temporaryOf(connection);
   for (const table of ['scope', ...LEFT_TABLES]) rows.set(table, 0);
