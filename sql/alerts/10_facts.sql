@@ -18,7 +18,8 @@ WITH newer AS (
     AND message.batch_id > coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1)
   GROUP BY message.device
 )
-SELECT device_state.device::VARCHAR AS device, greatest(device_state.last_seen_ms, newer.last_seen_ms)::DOUBLE AS last_seen_ms
+SELECT device_state.device::VARCHAR AS device,
+  greatest(device_state.last_seen_ms, newer.last_seen_ms)::DOUBLE AS last_seen_ms
 FROM device_state
 LEFT JOIN newer USING (device)
 WHERE device_state.last_seen_ms IS NOT NULL
@@ -42,7 +43,9 @@ LIMIT $rows_max::BIGINT;
 --   budgets                 budgets that no later upload has replaced
 SELECT messages, quarantined,
   (SELECT max(computed_at_ms) FROM daily_energy)::DOUBLE AS computed_at_ms,
-  (SELECT count(*) FROM daily_energy_history WHERE status = 'restated' AND computed_at_ms >= $since_ms::BIGINT)::DOUBLE AS restated,
+  (
+    SELECT count(*) FROM daily_energy_history WHERE status = 'restated' AND computed_at_ms >= $since_ms::BIGINT
+  )::DOUBLE AS restated,
   (SELECT count(*) FROM budget WHERE replaced_by IS NULL)::DOUBLE AS budgets
 FROM (
   SELECT coalesce(sum(message_count), 0)::DOUBLE AS messages, coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined
@@ -67,7 +70,8 @@ WITH role AS (
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ), of_day AS (
   -- The sources of the day that are compared. kind: sources of the same kind are alike.
-  SELECT de.day, de.device, de.source, de.energy_wh, de.coverage, coalesce('role ' || role.role, 'source ' || de.source) AS kind
+  SELECT de.day, de.device, de.source, de.energy_wh, de.coverage,
+    coalesce('role ' || role.role, 'source ' || de.source) AS kind
   FROM daily_energy de
   LEFT JOIN role ON role.device = de.device AND role.source = de.source
   WHERE de.day = $day::DATE AND coalesce(role.role, 'production') = 'production'
@@ -116,7 +120,9 @@ FROM (
   SELECT *, lag(energy_wh) OVER (PARTITION BY day, device, source ORDER BY version) AS before_wh
   FROM daily_energy_history
   WHERE (day, device, source) IN (
-    SELECT (day, device, source) FROM daily_energy_history WHERE status = 'restated' AND computed_at_ms >= $since_ms::BIGINT
+    SELECT (day, device, source)
+    FROM daily_energy_history
+    WHERE status = 'restated' AND computed_at_ms >= $since_ms::BIGINT
   )
 )
 WHERE status = 'restated' AND computed_at_ms >= $since_ms::BIGINT AND before_wh IS DISTINCT FROM energy_wh

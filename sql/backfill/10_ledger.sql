@@ -17,9 +17,12 @@ SELECT coalesce(max(backfill_id), 0) + 1 AS backfill_id FROM backfill;
 
 -- name: begin_backfill
 -- Stores a new backfill.
-INSERT INTO backfill (backfill_id, source, request, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms)
+INSERT INTO backfill (
+  backfill_id, source, request, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms
+)
 VALUES (
-  $backfill_id::BIGINT, $source, $request, $from_ms::BIGINT, $to_ms::BIGINT, $table_name, 'running', $note, $now_ms::BIGINT, $now_ms::BIGINT
+  $backfill_id::BIGINT, $source, $request, $from_ms::BIGINT, $to_ms::BIGINT, $table_name, 'running', $note,
+  $now_ms::BIGINT, $now_ms::BIGINT
 );
 
 -- name: add_piece
@@ -28,7 +31,8 @@ INSERT INTO backfill_chunk (
   backfill_id, chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole, updated_at_ms
 )
 VALUES (
-  $backfill_id::BIGINT, $chunk_no::INTEGER, $gap_id::BIGINT, $from_ms::BIGINT, $to_ms::BIGINT, $messages_expected::BIGINT, 0, 'pending', true,
+  $backfill_id::BIGINT, $chunk_no::INTEGER, $gap_id::BIGINT, $from_ms::BIGINT, $to_ms::BIGINT,
+  $messages_expected::BIGINT, 0, 'pending', true,
   $now_ms::BIGINT
 );
 
@@ -85,7 +89,8 @@ SELECT
   count(backfill_chunk.chunk_no)::INTEGER AS pieces,
   count(backfill_chunk.chunk_no) FILTER (backfill_chunk.state = 'done')::INTEGER AS pieces_done,
   sum(backfill_chunk.messages_expected)::DOUBLE AS messages_expected,
-  (coalesce(sum(CASE WHEN backfill_chunk.state = 'done' THEN backfill_chunk.messages_landed ELSE landed.messages END), 0)
+  (coalesce(sum(
+      CASE WHEN backfill_chunk.state = 'done' THEN backfill_chunk.messages_landed ELSE landed.messages END), 0)
     + coalesce(any_value(quarantined.messages), 0))::DOUBLE AS messages_landed,
   count(DISTINCT backfill_chunk.gap_id)::INTEGER AS gaps
 FROM backfill

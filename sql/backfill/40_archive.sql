@@ -16,7 +16,8 @@ SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 F
 -- longer has (batches before $kept_batch_id), for each $bucket_ms of event time from $from_ms up to $to_ms
 -- (excluded).
 -- Columns: start_ms, messages
-SELECT (epoch_ms(event_time) // $bucket_ms::BIGINT * $bucket_ms::BIGINT)::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
+SELECT (epoch_ms(event_time) // $bucket_ms::BIGINT * $bucket_ms::BIGINT)::DOUBLE AS start_ms,
+  count(*)::DOUBLE AS messages
 FROM read_parquet($files, hive_partitioning = false)
 WHERE kind = 'telemetry'
   AND list_contains($tables::VARCHAR[], "table")
@@ -44,7 +45,10 @@ WITH chosen AS (
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
 ), shape AS (
   -- Each list of fields, with the ids of its names.
-  SELECT place.fields, list(nm.name_id ORDER BY place.place) AS field_ids FROM place JOIN name nm USING (name) GROUP BY place.fields
+  SELECT place.fields, list(nm.name_id ORDER BY place.place) AS field_ids
+  FROM place
+  JOIN name nm USING (name)
+  GROUP BY place.fields
 )
 SELECT
   $batch_id::BIGINT AS batch_id,
@@ -68,7 +72,8 @@ LEFT JOIN shape ON shape.fields = map_keys(chosen.data);
 -- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them,
 -- and ends the piece.
 INSERT INTO batch BY NAME
-SELECT $batch_id::BIGINT AS batch_id, $origin AS origin, count(*) AS message_count, 0 AS quarantined_count, min(store_time_ms) AS first_store_time_ms,
+SELECT $batch_id::BIGINT AS batch_id, $origin AS origin, count(*) AS message_count, 0 AS quarantined_count,
+  min(store_time_ms) AS first_store_time_ms,
   max(store_time_ms) AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms
 FROM archived_message
 WHERE batch_id = $batch_id::BIGINT

@@ -38,19 +38,24 @@ WITH own_source AS (
   UNION SELECT device, (valid_to + 1)::DATE FROM role_span WHERE valid_to IS NOT NULL
 ), stretch AS (
   -- The ranges of days between these days.
-  SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
+  SELECT device, day AS valid_from,
+    (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to
+  FROM edge
 ), declared AS (
   -- What is declared of each source in each range, and of its device. has_span: on some day it has a role.
   SELECT own_source.device, own_source.source, stretch.valid_from, stretch.valid_to, rsp.role, rsp.negative_role,
     CASE WHEN rsp.within_device = own_source.device THEN rsp.within_source END AS within_source,
-    EXISTS (SELECT 1 FROM role_span rsp WHERE rsp.device = own_source.device AND rsp.source = own_source.source) AS has_span,
+    EXISTS (
+      SELECT 1 FROM role_span rsp WHERE rsp.device = own_source.device AND rsp.source = own_source.source
+    ) AS has_span,
     coalesce(dd.total_source, every.total_source) AS total_source,
     dd.energy_role,
     dd.sources IS NULL OR list_contains(dd.sources, own_source.source) AS is_wanted
   FROM own_source
   JOIN stretch USING (device)
   LEFT JOIN role_span rsp ON rsp.device = own_source.device AND rsp.source = own_source.source
-    AND (rsp.valid_from IS NULL OR rsp.valid_from <= stretch.valid_from) AND (rsp.valid_to IS NULL OR rsp.valid_to >= stretch.valid_to)
+    AND (rsp.valid_from IS NULL OR rsp.valid_from <= stretch.valid_from)
+    AND (rsp.valid_to IS NULL OR rsp.valid_to >= stretch.valid_to)
   LEFT JOIN declared_device dd ON dd.device = own_source.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
 ), candidate AS (
@@ -71,7 +76,8 @@ WITH own_source AS (
     min(least(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS first_place,
     max(greatest(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS last_place,
     coalesce(bool_or(candidate.role = 'other') FILTER (is_candidate) OVER devices, false) AS has_other,
-    coalesce(count(*) FILTER (is_candidate AND candidate.role IS NULL AND NOT candidate.has_span) OVER devices, 0) AS lacking_sources
+    coalesce(count(*) FILTER (is_candidate AND candidate.role IS NULL AND NOT candidate.has_span) OVER devices, 0)
+      AS lacking_sources
   FROM candidate
   LEFT JOIN role own ON own.role = candidate.role
   LEFT JOIN role negative ON negative.role = candidate.negative_role
@@ -136,7 +142,8 @@ ORDER BY device, source, valid_from NULLS FIRST;
 --   status, version, computed_at
 WITH counted_day AS (
   -- The days of sources, with the energy of the part that counts.
-  SELECT sod.*, coalesce(dso.counts, true) AS counts, dso.role, dso.is_mixed, dso.counting_sources, dso.lacking_sources, dso.lacking_max,
+  SELECT sod.*, coalesce(dso.counts, true) AS counts, dso.role, dso.is_mixed, dso.counting_sources, dso.lacking_sources,
+    dso.lacking_max,
     dso.lacks_with_energy,
     CASE dso.part WHEN 'rise' THEN sod.rise_wh WHEN 'fall' THEN sod.fall_wh ELSE sod.energy_wh END AS part_wh
   FROM source_day sod

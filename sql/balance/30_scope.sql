@@ -27,12 +27,15 @@ WITH member_day AS (
     rsp.within_site
   FROM scope sc
   JOIN scope_member mem USING (scope_id)
-  JOIN role_span rsp ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
-  JOIN own_day od ON (od.day >= rsp.valid_from OR rsp.valid_from IS NULL) AND (od.day <= rsp.valid_to OR rsp.valid_to IS NULL)
+  JOIN role_span rsp
+    ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
+  JOIN own_day od
+    ON (od.day >= rsp.valid_from OR rsp.valid_from IS NULL) AND (od.day <= rsp.valid_to OR rsp.valid_to IS NULL)
     AND (od.day >= mem.valid_from OR mem.valid_from IS NULL) AND (od.day <= mem.valid_to OR mem.valid_to IS NULL)
   WHERE rsp.role IN (SELECT role FROM role)
 )
-SELECT member_day.scope_id, member_day.own_day, member_day.device, member_day.source, member_day.role, member_day.negative_role,
+SELECT member_day.scope_id, member_day.own_day, member_day.device, member_day.source, member_day.role,
+  member_day.negative_role,
   member_day.sign, member_day.series,
   CASE
     WHEN container_day.series IS NOT NULL THEN container_day.series
@@ -121,12 +124,15 @@ WITH producing AS (
   JOIN scope_member mem USING (scope_id)
   JOIN device_peak dp ON (mem.device IS NULL OR mem.device = dp.device)
   WHERE scr.role = 'production' AND scr.state = 'unknown'
-    AND (scr.own_day >= mem.valid_from OR mem.valid_from IS NULL) AND (scr.own_day <= mem.valid_to OR mem.valid_to IS NULL)
+    AND (scr.own_day >= mem.valid_from OR mem.valid_from IS NULL)
+    AND (scr.own_day <= mem.valid_to OR mem.valid_to IS NULL)
 )
-SELECT producing.scope_id, producing.own_day, CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(producing.sign * dp.kwp) END AS kwp
+SELECT producing.scope_id, producing.own_day,
+  CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(producing.sign * dp.kwp) END AS kwp
 FROM producing
 LEFT JOIN device_peak dp ON dp.device = producing.device
-  AND (producing.own_day >= dp.valid_from OR dp.valid_from IS NULL) AND (producing.own_day <= dp.valid_to OR dp.valid_to IS NULL)
+  AND (producing.own_day >= dp.valid_from OR dp.valid_from IS NULL)
+  AND (producing.own_day <= dp.valid_to OR dp.valid_to IS NULL)
 GROUP BY producing.scope_id, producing.own_day
 HAVING bool_or(producing.device IN (SELECT device FROM device_peak));
 
@@ -140,7 +146,8 @@ SELECT
   (
     SELECT count(*)
     FROM role_span rsp
-    JOIN scope_member mem ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
+    JOIN scope_member mem
+      ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
     WHERE rsp.role IN (SELECT role FROM role)
   )::DOUBLE AS sources,
   (SELECT count(*) FROM scope_source)::DOUBLE AS source_days;

@@ -37,7 +37,8 @@ SELECT rf.device, rf.source, rf.own_day, epoch_ms(ie.interval_start) AS at_ms, i
   ie.energy_wh <> 0 AND (rf.is_sparse OR list_contains(ie.flags, 'estimated')) AS is_spread
 FROM interval_energy ie
 JOIN own_slot osl ON osl.at_ms = epoch_ms(ie.interval_start)
-JOIN read_from rf ON rf.device = ie.device AND rf.source = ie.source AND rf.stream_id = ie.stream_id AND rf.own_day = osl.own_day
+JOIN read_from rf
+  ON rf.device = ie.device AND rf.source = ie.source AND rf.stream_id = ie.stream_id AND rf.own_day = osl.own_day
 WHERE ie.covered_ms > 0 OR ie.energy_wh <> 0;
 
 -- name: find_source_interval
@@ -65,7 +66,8 @@ WITH reach AS (
   FROM measured GROUP BY device, source, own_day
 ), judged AS (
   -- Each interval of the wanted days, with what was measured in it, and whether it is known.
-  SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms, rf.is_register, rf.step_wh, mea.energy_wh, mea.is_spread, mea.is_estimated,
+  SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms, rf.is_register, rf.step_wh, mea.energy_wh, mea.is_spread,
+    mea.is_estimated,
     day_reach.spread_wh,
     coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false) AS is_measured,
     -- Intervals between two readings of a register are known, even if no measurement covers them: for example
@@ -78,8 +80,10 @@ WITH reach AS (
   JOIN (SELECT own_day, at_ms FROM slot) AS wanted_slot ON wanted_slot.own_day = wa.own_day
   LEFT JOIN read_from rf ON rf.device = wa.device AND rf.source = wa.source AND rf.own_day = wa.own_day
   LEFT JOIN reach ON reach.device = wa.device AND reach.source = wa.source
-  LEFT JOIN day_reach ON day_reach.device = wa.device AND day_reach.source = wa.source AND day_reach.own_day = wa.own_day
-  LEFT JOIN measured mea ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = wanted_slot.at_ms
+  LEFT JOIN day_reach
+    ON day_reach.device = wa.device AND day_reach.source = wa.source AND day_reach.own_day = wa.own_day
+  LEFT JOIN measured mea
+    ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = wanted_slot.at_ms
 )
 SELECT device, source, own_day, at_ms, is_known,
   CASE WHEN is_known THEN coalesce(energy_wh, 0) END AS energy_wh,

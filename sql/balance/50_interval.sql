@@ -57,7 +57,9 @@ SELECT ifl.scope_id, ifl.at_ms, scr.role,
     WHEN scr.state = 'absent' THEN 0
     WHEN ifl.way = 'computed' THEN -scr.side * ifl.into_wh
     -- Unknown import and export: the rest is one or the other, by its sign.
-    WHEN ifl.way = 'netted' AND NOT ifl.is_shapeless AND ifl.into_wh IS NOT NULL THEN greatest(-scr.side * ifl.into_wh, 0)
+    WHEN ifl.way = 'netted' AND NOT ifl.is_shapeless
+      AND ifl.into_wh IS NOT NULL
+      THEN greatest(-scr.side * ifl.into_wh, 0)
   END::BIGINT AS wh,
   coalesce(rfl.is_gap, false) AS is_gap
 FROM interval_flow ifl
@@ -94,12 +96,15 @@ SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, role_column.* EXCLUDE (sco
     WHEN is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, ifl.grid_net_wh)
     ELSE grid_import_wh - grid_export_wh
   END::BIGINT AS grid_net_wh,
-  CASE WHEN way = 'measured' THEN into_wh WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0 END::BIGINT AS residual_wh,
+  CASE WHEN way = 'measured' THEN into_wh
+    WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0 END::BIGINT AS residual_wh,
   production_wh - grid_export_wh AS self_consumption_wh,
   consumption_wh - grid_import_wh AS self_supply_wh,
-  CASE WHEN NOT is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL AND grid_import_wh IS NOT NULL
+  CASE WHEN NOT is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL
+    AND grid_import_wh IS NOT NULL
     THEN least(battery_charge_wh, greatest(0, grid_import_wh - greatest(consumption_wh, 0))) END AS grid_to_battery_wh,
-  CASE WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL AND grid_export_wh IS NOT NULL
+  CASE WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL
+    AND grid_export_wh IS NOT NULL
     THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh)) END AS battery_to_grid_wh,
   computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance, kwp, has_peak
 FROM interval_flow ifl
@@ -127,15 +132,20 @@ WITH contained AS (
   GROUP BY sso.scope_id, sl.day, sl.at_ms, sso.container
 )
 -- Containers that are sources.
-SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, (si.energy_wh - contained.part_wh)::BIGINT AS rest_wh
+SELECT contained.scope_id, contained.day, contained.at_ms, contained.container,
+  (si.energy_wh - contained.part_wh)::BIGINT AS rest_wh
 FROM contained
-JOIN scope_source sso ON sso.scope_id = contained.scope_id AND sso.own_day = contained.own_day AND sso.series = contained.container
-JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = contained.at_ms
+JOIN scope_source sso
+  ON sso.scope_id = contained.scope_id AND sso.own_day = contained.own_day AND sso.series = contained.container
+JOIN source_interval si
+  ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = contained.at_ms
 UNION ALL BY NAME
 -- Computed roles of a site.
-SELECT contained.scope_id, contained.day, contained.at_ms, contained.container, (iro.wh - contained.signed_part_wh)::BIGINT AS rest_wh
+SELECT contained.scope_id, contained.day, contained.at_ms, contained.container,
+  (iro.wh - contained.signed_part_wh)::BIGINT AS rest_wh
 FROM contained
-JOIN interval_role iro ON iro.scope_id = contained.scope_id AND iro.at_ms = contained.at_ms AND iro.role = contained.role
+JOIN interval_role iro
+  ON iro.scope_id = contained.scope_id AND iro.at_ms = contained.at_ms AND iro.role = contained.role
 WHERE contained.container = 'site' OR starts_with(contained.container, 'site.');
 
 -- name: find_interval_level
@@ -154,5 +164,7 @@ SELECT isu.*, strftime(make_timestamp(isu.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') A
   NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, rest_of_interval.rest
 FROM interval_sum isu
 LEFT JOIN (
-  SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest FROM rest GROUP BY scope_id, at_ms
+  SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
+  FROM rest
+  GROUP BY scope_id, at_ms
 ) AS rest_of_interval ON rest_of_interval.scope_id = isu.scope_id AND rest_of_interval.at_ms = isu.at_ms;

@@ -45,7 +45,10 @@ WITH own_day_sum AS (
     bool_or(has_peak) AS has_peak,
     coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
   FROM (
-    SELECT *, CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000) WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS own_day_yield FROM own_day_sum
+    SELECT *,
+      CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000)
+        WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS own_day_yield
+    FROM own_day_sum
   )
   GROUP BY scope_id, day
 ), rest_of_day AS (
@@ -83,7 +86,8 @@ WITH dated AS (
     max(tolerance) AS tolerance,
     CASE WHEN count(yield) = count(*) THEN sum(yield) END AS yield,
     bool_or(has_peak) AS has_peak,
-    bool_or(is_peak_unknown) OR coalesce(bool_or(has_peak) AND bool_or(yield IS NULL AND production_wh IS NOT NULL), false) AS is_peak_unknown
+    bool_or(is_peak_unknown)
+      OR coalesce(bool_or(has_peak) AND bool_or(yield IS NULL AND production_wh IS NOT NULL), false) AS is_peak_unknown
   FROM dated
   WHERE NOT is_incomplete
   GROUP BY scope_id, whole_period
@@ -109,4 +113,5 @@ SELECT whole.*, complete.* EXCLUDE (scope_id, whole_period, complete_days), whol
   coalesce(complete.complete_days, 0) AS complete_days, rest_of_period.rest
 FROM whole
 LEFT JOIN complete ON complete.scope_id = whole.scope_id AND complete.whole_period = whole.whole_period
-LEFT JOIN rest_of_period ON rest_of_period.scope_id = whole.scope_id AND rest_of_period.whole_period = whole.whole_period;
+LEFT JOIN rest_of_period
+  ON rest_of_period.scope_id = whole.scope_id AND rest_of_period.whole_period = whole.whole_period;

@@ -23,7 +23,8 @@
 WITH weighed AS (
   -- The level, with what its tests need. limit_wh: the tolerance, or tolerance_percent of the energy that
   -- goes in or out if that is more. is_bounded: the shape is unknown, but the sums bound self-consumption.
-  SELECT * REPLACE (coalesce(computed, []) AS computed, coalesce(is_netted, false) AS is_netted, coalesce(is_undetermined, false) AS is_undetermined,
+  SELECT * REPLACE (coalesce(computed, []) AS computed, coalesce(is_netted, false) AS is_netted,
+    coalesce(is_undetermined, false) AS is_undetermined,
       coalesce(is_estimated, false) AS is_estimated, coalesce(is_shapeless, false) AS is_shapeless,
       coalesce(is_peak_unknown, false) AS is_peak_unknown),
     greatest(
@@ -35,7 +36,8 @@ WITH weighed AS (
     ) AS limit_wh,
     -- The computed role that is the furthest below 0. Import and export that are netted are never below 0.
     MAP {
-      'production': production_wh, 'consumption': consumption_wh, 'grid_import': grid_import_wh, 'grid_export': grid_export_wh,
+      'production': production_wh, 'consumption': consumption_wh, 'grid_import': grid_import_wh,
+      'grid_export': grid_export_wh,
       'battery_charge': battery_charge_wh, 'battery_discharge': battery_discharge_wh
     } AS wh_of_role,
     least(0, list_min(list_transform(computed, lambda role: wh_of_role[role]))) AS least_computed_wh,
@@ -47,11 +49,15 @@ SELECT * EXCLUDE (wh_of_role),
   round(known_intervals / intervals, 4) AS coverage,
   CASE WHEN production_wh > 0 AND self_consumption_wh IS NOT NULL
     THEN round(least(greatest(self_consumption_wh / production_wh, 0), 1), 4) END AS self_consumption_rate,
-  CASE WHEN consumption_wh > 0 AND self_supply_wh IS NOT NULL THEN round(least(greatest(self_supply_wh / consumption_wh, 0), 1), 4) END AS autarky,
+  CASE WHEN consumption_wh > 0 AND self_supply_wh IS NOT NULL
+    THEN round(least(greatest(self_supply_wh / consumption_wh, 0), 1), 4) END AS autarky,
   CASE WHEN is_bounded
-    THEN greatest(0, least(production_wh, consumption_wh + battery_charge_wh - battery_discharge_wh)) END::BIGINT AS self_consumption_max_wh,
+    THEN greatest(0, least(production_wh, consumption_wh + battery_charge_wh - battery_discharge_wh))
+  END::BIGINT AS self_consumption_max_wh,
   CASE WHEN is_bounded AND consumption_wh > 0
-    THEN round(greatest(0, least(consumption_wh, production_wh + battery_discharge_wh - battery_charge_wh)) / consumption_wh, 4) END AS autarky_max,
+    THEN round(
+      greatest(0, least(consumption_wh, production_wh + battery_discharge_wh - battery_charge_wh)) / consumption_wh, 4)
+  END AS autarky_max,
   CASE WHEN has_peak THEN round(yield, 3) END AS specific_yield,
   list_filter([
     CASE WHEN battery_charge_gap THEN 'battery_charge' END,

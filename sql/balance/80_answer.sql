@@ -14,12 +14,15 @@
 --   wh          by the sign of the member; null if unknown
 WITH reported_source AS (
   -- One row for each reported interval and each source of its scope.
-  SELECT sso.scope_id, isu.day, sso.device, sso.source, sso.role, sso.negative_role, sso.container, sso.sign, si.energy_wh, si.is_known, si.has_shape
+  SELECT sso.scope_id, isu.day, sso.device, sso.source, sso.role, sso.negative_role, sso.container, sso.sign,
+    si.energy_wh, si.is_known, si.has_shape
   FROM interval_sum isu
   JOIN scope_source sso ON sso.scope_id = isu.scope_id AND sso.own_day = isu.own_day
-  JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = isu.at_ms
+  JOIN source_interval si
+    ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = isu.at_ms
 )
-SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
+SELECT scope_id, day, device, source, role, container,
+  CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
 FROM reported_source WHERE negative_role IS NULL
 GROUP BY ALL
 UNION ALL BY NAME
@@ -43,9 +46,11 @@ GROUP BY ALL;
 --   scope_id, period
 --   parts   list of device, source, role, wh, within (the source that contains it)
 SELECT scope_id, whole_period AS period,
-  list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container} ORDER BY device, source, role) AS parts
+  list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container}
+    ORDER BY device, source, role) AS parts
 FROM (
-  SELECT dpa.scope_id, left(lev.period, (SELECT period_digits FROM period_digits)) AS whole_period, dpa.device, dpa.source, dpa.role, dpa.container,
+  SELECT dpa.scope_id, left(lev.period, (SELECT period_digits FROM period_digits)) AS whole_period, dpa.device,
+    dpa.source, dpa.role, dpa.container,
     CASE WHEN count(dpa.wh) = count(*) THEN sum(dpa.wh) END::BIGINT AS wh
   FROM day_part dpa
   JOIN day_level lev ON lev.scope_id = dpa.scope_id AND lev.day = dpa.day

@@ -22,7 +22,8 @@ WHERE start_ms_of(idy.interval_index) >= $from_ms::BIGINT AND start_ms_of(idy.in
     FROM daily_energy de
     JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
     JOIN reported_interval ri ON ri.series_id = se.series_id
-    WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day AND ri.interval_start_ms = start_ms_of(idy.interval_index)
+    WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day
+      AND ri.interval_start_ms = start_ms_of(idy.interval_index)
       AND ri.covered_ms >= full_coverage_share() * interval_ms()));
 
 -- name: read_basis
@@ -35,7 +36,8 @@ WHERE start_ms_of(idy.interval_index) >= $from_ms::BIGINT AND start_ms_of(idy.in
 CREATE OR REPLACE TEMP TABLE basis_interval AS
 SELECT de.day, stored.interval_start_ms AS start_ms,
   strftime(make_timestamptz(stored.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,
-  stored.energy_wh, stored.covered_ms >= full_coverage_share() * interval_ms() AS is_known, stored.flags & flag('corrected') > 0 AS is_corrected
+  stored.energy_wh, stored.covered_ms >= full_coverage_share() * interval_ms() AS is_known,
+  stored.flags & flag('corrected') > 0 AS is_corrected
 FROM daily_energy de
 JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
 JOIN interval_day idy ON idy.day = de.day
@@ -57,7 +59,8 @@ WITH target AS (
   SELECT target.day AS target, basis_interval.day, abs(basis_interval.day - target.day) AS distance
   FROM target
   JOIN fill_slot ON fill_slot.day = target.day
-  JOIN basis_interval ON basis_interval.clock = fill_slot.clock AND abs(basis_interval.day - target.day) <= $distance_days::INTEGER
+  JOIN basis_interval
+    ON basis_interval.clock = fill_slot.clock AND abs(basis_interval.day - target.day) <= $distance_days::INTEGER
   WHERE basis_interval.is_known AND (isodow(basis_interval.day) >= 6) = (isodow(target.day) >= 6)
     AND basis_interval.day NOT IN (SELECT day FROM target)
     AND basis_interval.day NOT IN (SELECT day FROM basis_interval WHERE is_corrected)
@@ -69,7 +72,8 @@ QUALIFY row_number() OVER (PARTITION BY target ORDER BY distance, day) <= $days_
 
 -- name: chosen_days
 -- Returns with which days each day is compared.
-SELECT filled.day::VARCHAR AS target, coalesce(string_agg(chosen_day.day::VARCHAR, ',' ORDER BY chosen_day.day), '') AS days
+SELECT filled.day::VARCHAR AS target,
+  coalesce(string_agg(chosen_day.day::VARCHAR, ',' ORDER BY chosen_day.day), '') AS days
 FROM (SELECT DISTINCT day FROM fill_slot) AS filled LEFT JOIN chosen_day ON chosen_day.target = filled.day
 GROUP BY filled.day ORDER BY filled.day;
 
@@ -88,9 +92,11 @@ GROUP BY fill_slot.start_ms ORDER BY fill_slot.start_ms;
 SELECT median(own.energy_wh / other.energy_wh)::DOUBLE AS ratio, count(*)::DOUBLE AS days
 FROM daily_energy own
 JOIN daily_energy other USING (day)
-WHERE own.device = $device::UUID AND own.source = $source AND other.device = $like_device::UUID AND other.source = $like_source
+WHERE own.device = $device::UUID AND own.source = $source AND other.device = $like_device::UUID
+  AND other.source = $like_source
   AND day BETWEEN $low_day::DATE AND $high_day::DATE AND day NOT BETWEEN $from_day::DATE AND $to_day::DATE
-  AND least(own.coverage, other.coverage) >= full_coverage_share() AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0
+  AND least(own.coverage, other.coverage) >= full_coverage_share()
+  AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0
     AND other.energy_wh > 0;
 
 -- name: scaled_values

@@ -18,17 +18,20 @@ SELECT
 INSERT INTO device_status BY NAME
 WITH status_message AS (
   -- The messages that say the state of a device.
-  SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
+  SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms,
+    stream_offset, batch_id
   FROM message
   WHERE kind = 1 AND batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
     AND try(other->>'state') IS NOT NULL
 )
-SELECT status_message.device, status_message.state, status_message.reason, status_message.event_time_ms, status_message.store_time_ms,
+SELECT status_message.device, status_message.state, status_message.reason, status_message.event_time_ms,
+  status_message.store_time_ms,
   status_message.stream_offset, status_message.batch_id
 FROM status_message
 LEFT JOIN device_state USING (device)
 QUALIFY status_message.state IS DISTINCT FROM coalesce(
-  lag(status_message.state) OVER (PARTITION BY status_message.device ORDER BY status_message.batch_id, status_message.stream_offset),
+  lag(status_message.state) OVER (PARTITION BY status_message.device
+    ORDER BY status_message.batch_id, status_message.stream_offset),
   device_state.state
 )
 ORDER BY status_message.batch_id, status_message.stream_offset;
@@ -77,7 +80,8 @@ WHEN NOT MATCHED THEN INSERT (device, state, since_ms, reason, last_seen_ms)
 -- Stores the last processed batch ($batch_id) and the time ($now_ms).
 MERGE INTO progress USING (SELECT 'device_status' AS stage) AS looked USING (stage)
 WHEN MATCHED THEN UPDATE SET batch_id = $batch_id::BIGINT, updated_at_ms = $now_ms::BIGINT
-WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
+WHEN NOT MATCHED
+  THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
 
 -- name: count_states
 -- Counts the devices in each state; "unknown" if its state is not known. A device that went to sleep, as a
@@ -85,7 +89,9 @@ WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_st
 -- $asleep_from_ms. After that it is offline: what works wakes up within a day.
 SELECT
   CASE
-    WHEN state = 'offline' AND reason = 'asleep' AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT THEN 'asleep'
+    WHEN state = 'offline' AND reason = 'asleep'
+      AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT
+      THEN 'asleep'
     ELSE coalesce(state, 'unknown')
   END AS state,
   count(*)::DOUBLE AS devices

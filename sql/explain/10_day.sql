@@ -6,7 +6,9 @@
 
 -- name: find_taken_in
 -- Returns the last batch that was rolled up, and the number of batches that landed after it.
-SELECT taken.batch_id::VARCHAR AS batch, (SELECT count(*) FROM batch bt WHERE bt.batch_id > coalesce(taken.batch_id, -1))::DOUBLE AS waiting
+SELECT taken.batch_id::VARCHAR AS batch, (
+  SELECT count(*) FROM batch bt WHERE bt.batch_id > coalesce(taken.batch_id, -1)
+)::DOUBLE AS waiting
 FROM (SELECT max(after_batch) AS batch_id FROM stream_setting) AS taken;
 
 -- name: find_nearest_days
@@ -35,7 +37,9 @@ WHERE de.day = $day::DATE AND de.device = $device::UUID AND de.source = $source;
 -- Returns the declared sources of a device ($device) without energy on a day ($day).
 SELECT ds.source FROM declared_source ds
 WHERE ds.device = $device::UUID
-  AND NOT EXISTS (SELECT 1 FROM daily_energy de WHERE de.device = ds.device AND de.source = ds.source AND de.day = $day::DATE)
+  AND NOT EXISTS (
+    SELECT 1 FROM daily_energy de WHERE de.device = ds.device AND de.source = ds.source AND de.day = $day::DATE
+  )
 ORDER BY ds.source;
 
 -- name: list_flags

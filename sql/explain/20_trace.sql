@@ -19,7 +19,8 @@ VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
 
 -- name: read_candidates
 -- Returns the candidates of the traced day of a source ($source): see rollup/find_candidates.
-SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, preference::INTEGER AS preference
+SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage,
+  preference::INTEGER AS preference
 FROM day_candidate WHERE source = $source ORDER BY preference;
 
 -- name: read_contradictions
@@ -34,7 +35,8 @@ SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE so
 --   exact_nwh   billionths of a Wh; null for registers and corrected intervals
 --   covered_ms, flags
 SELECT ri.interval_start_ms::DOUBLE AS start_ms, ri.energy_wh::DOUBLE AS energy_wh,
-  CASE WHEN ri.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0 THEN ie.exact_nwh END AS exact_nwh, ri.covered_ms, ri.flags
+  CASE WHEN ri.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0
+    THEN ie.exact_nwh END AS exact_nwh, ri.covered_ms, ri.flags
 FROM reported_interval ri
 LEFT JOIN interval_energy ie ON ie.series_id = ri.series_id AND ie.interval_start_ms = ri.interval_start_ms
 WHERE ri.series_id = $series_id AND ri.interval_start_ms >= $start_ms::BIGINT AND ri.interval_start_ms < $end_ms::BIGINT

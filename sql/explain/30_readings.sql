@@ -31,13 +31,15 @@ WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.
 --   detail     of a rejected reading: the received value
 --   batch_id, landed_at_ms
 --   readings   number of all readings
-SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail, received.batch_id,
+SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail,
+  received.batch_id,
   bt.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
   SELECT rd.event_time_ms, rd.value,
     coalesce((SELECT any_value(ev.kind) FROM energy_event ev
-      WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms), 'used') AS fate,
+      WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms),
+        'used') AS fate,
     rd.batch_id, rd.stream_offset
   FROM reading rd
   WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -46,7 +48,8 @@ FROM (
   FROM excluded_reading xr
   WHERE xr.series_id = $series_id AND xr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  SELECT sup.event_time_ms, sup.value, CASE WHEN sup.value = kr.value THEN 'repeated' ELSE 'revised' END AS fate, sup.batch_id, sup.stream_offset
+  SELECT sup.event_time_ms, sup.value,
+    CASE WHEN sup.value = kr.value THEN 'repeated' ELSE 'revised' END AS fate, sup.batch_id, sup.stream_offset
   FROM superseded_reading sup
   JOIN known_reading kr ON kr.series_id = sup.series_id AND kr.event_time_ms = sup.event_time_ms
   WHERE sup.series_id = $series_id AND sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -63,7 +66,8 @@ FROM (
 ) AS received
 LEFT JOIN batch bt USING (batch_id)
 QUALIFY received.fate NOT IN ('used', 'repeated')
-  OR least(row_number() OVER (ORDER BY received.event_time_ms), row_number() OVER (ORDER BY received.event_time_ms DESC)) <= $rows_max::INTEGER // 2
+  OR least(row_number() OVER (ORDER BY received.event_time_ms),
+    row_number() OVER (ORDER BY received.event_time_ms DESC)) <= $rows_max::INTEGER // 2
 ORDER BY received.event_time_ms, received.fate = 'used', received.stream_offset, received.batch_id
 LIMIT 2 * $rows_max::INTEGER;
 
@@ -84,15 +88,18 @@ SELECT
   CASE WHEN sr.max_power_w IS NULL AND sd.usual_power_w IS NOT NULL
     THEN power_limit_after_reset(sr.max_power_w, sd.learnt_power_w, sd.usual_power_w) END AS max_power_after_reset_w,
   jitter(sr.jitter_wh, sd.learnt_resolution) AS jitter_wh, sr.modulus_wh,
-  reading_interval(sr.interval_ms, sd.learnt_step_ms)::DOUBLE AS interval_ms, max_gap(sr.max_gap_ms, sd.learnt_step_ms)::DOUBLE AS max_gap_ms, sr.net,
-  sr.max_power_w AS configured_power_w, sr.jitter_wh AS configured_jitter_wh, sr.interval_ms::DOUBLE AS configured_interval_ms,
+  reading_interval(sr.interval_ms, sd.learnt_step_ms)::DOUBLE AS interval_ms,
+  max_gap(sr.max_gap_ms, sd.learnt_step_ms)::DOUBLE AS max_gap_ms, sr.net,
+  sr.max_power_w AS configured_power_w, sr.jitter_wh AS configured_jitter_wh,
+  sr.interval_ms::DOUBLE AS configured_interval_ms,
   sr.max_gap_ms::DOUBLE AS configured_gap_ms,
   sd.learnt_resolution AS resolution, sd.learnt_step_ms::DOUBLE AS step_ms,
   learnt_from.days::INTEGER AS days, learnt_from.first_day, learnt_from.last_day
 FROM series_rule sr
 LEFT JOIN series_day sd ON sd.series_id = sr.series_id AND sd.utc_day = $utc_day
 CROSS JOIN (
-  SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day, ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
+  SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day,
+    ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
   FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1 AND $utc_day
 ) AS learnt_from
 WHERE sr.series_id = $series_id;

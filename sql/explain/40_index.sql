@@ -22,7 +22,8 @@
 SELECT begin_ms::DOUBLE AS begin_ms, begin_wh, end_ms::DOUBLE AS end_ms, end_wh, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
-  from_shape.share AS from_share, from_shape.nwh / nwh_per_wh() AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
+  from_shape.share AS from_share, from_shape.nwh / nwh_per_wh() AS from_power_wh,
+  from_shape.known_ms::DOUBLE AS from_known_ms,
   to_shape.share AS to_share, to_shape.nwh / nwh_per_wh() AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
   coalesce(from_shape.nwh_all, to_shape.nwh_all) / nwh_per_wh() AS power_wh,
   coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
@@ -31,16 +32,21 @@ FROM (
     greatest(begin_ms, $start_ms::BIGINT) AS from_ms, least(end_ms, $end_ms::BIGINT) AS to_ms,
     CASE
       WHEN begin_ms >= $start_ms::BIGINT THEN begin_wh
-      ELSE begin_wh + coalesce((end_wh - begin_wh) * from_shape.share, (end_wh - begin_wh) * ($start_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
+      ELSE begin_wh + coalesce((end_wh - begin_wh) * from_shape.share,
+        (end_wh - begin_wh) * ($start_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
     END AS from_wh,
     CASE
       WHEN end_ms <= $end_ms::BIGINT THEN end_wh
-      ELSE begin_wh + coalesce((end_wh - begin_wh) * to_shape.share, (end_wh - begin_wh) * ($end_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
+      ELSE begin_wh + coalesce((end_wh - begin_wh) * to_shape.share,
+        (end_wh - begin_wh) * ($end_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
     END AS to_wh
   FROM (
-    SELECT from_ms AS begin_ms, from_wh AS begin_wh, to_ms AS end_ms, to_wh AS end_wh, covered, flags FROM index_line WHERE series_id = $series_id
+    SELECT from_ms AS begin_ms, from_wh AS begin_wh, to_ms AS end_ms, to_wh AS end_wh, covered, flags
+    FROM index_line
+    WHERE series_id = $series_id
     UNION ALL BY NAME
-    SELECT from_ms AS begin_ms, from_value AS begin_wh, to_ms AS end_ms, to_value AS end_wh, true AS covered, 0 AS flags FROM reading_pair
+    SELECT from_ms AS begin_ms, from_value AS begin_wh, to_ms AS end_ms, to_value AS end_wh, true AS covered, 0 AS flags
+    FROM reading_pair
     WHERE series_id = $series_id AND from_ms IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   ) AS line
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape
@@ -54,5 +60,6 @@ ORDER BY end_ms, begin_ms;
 -- name: find_midnight_anchor
 -- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register
 -- beside it.
-SELECT from_ms::DOUBLE AS begin_ms, from_wh AS begin_wh, to_ms::DOUBLE AS end_ms, to_wh AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value
+SELECT from_ms::DOUBLE AS begin_ms, from_wh AS begin_wh, to_ms::DOUBLE AS end_ms, to_wh AS end_wh,
+  midnight_ms::DOUBLE AS midnight_ms, midnight_value
 FROM midnight_anchor WHERE series_id = $series_id;

@@ -33,7 +33,8 @@ SELECT recorded.batch_id, bt.origin, bt.landed_at_ms::DOUBLE AS landed_at_ms, re
   CASE WHEN bt.landed_at_ms > $end_ms::BIGINT THEN recorded.readings_in ELSE 0 END::INTEGER AS late_readings,
   recorded.from_ms::DOUBLE AS from_ms, recorded.to_ms::DOUBLE AS to_ms, recorded.readings_in > 0 AS touches_day
 FROM (
-  SELECT batch_id, count(*) AS readings, count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
+  SELECT batch_id, count(*) AS readings,
+    count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
     min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms
   FROM (
     SELECT series_id, event_time_ms, batch_id FROM known_reading
@@ -41,7 +42,8 @@ FROM (
     SELECT series_id, event_time_ms, batch_id FROM superseded_reading
   )
   WHERE series_id IN (SELECT series_id FROM series_rule WHERE device = $device::UUID AND source = $source)
-    AND event_time_ms BETWEEN $from_ms::BIGINT AND $to_ms::BIGINT AND batch_id > $after_batch::BIGINT AND batch_id <= $upto_batch::BIGINT
+    AND event_time_ms BETWEEN $from_ms::BIGINT AND $to_ms::BIGINT AND batch_id > $after_batch::BIGINT
+    AND batch_id <= $upto_batch::BIGINT
   GROUP BY batch_id
 ) AS recorded
 LEFT JOIN batch bt USING (batch_id)
@@ -50,13 +52,16 @@ ORDER BY recorded.batch_id;
 -- name: find_corrections
 -- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms
 -- to $end_ms), including undone ones and undos, and the effect of each on the day when it was made.
-SELECT co.correction_id::INTEGER AS correction_id, co.kind, co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms, co.table_name, co.field,
+SELECT co.correction_id::INTEGER AS correction_id, co.kind, co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms,
+  co.table_name, co.field,
   co.day::VARCHAR AS day, co.energy_wh::DOUBLE AS energy_wh, co.undoes::INTEGER AS undoes,
   undo.correction_id::INTEGER AS undone_by, co.reason, co.author,
   co.created_at_ms::DOUBLE AS created_at_ms, ef.correction_id IS NOT NULL AS has_changed,
   ef.before_wh::DOUBLE AS before_wh, ef.after_wh::DOUBLE AS after_wh
 FROM correction co
 LEFT JOIN correction undo ON undo.undoes = co.correction_id
-LEFT JOIN correction_effect ef ON ef.correction_id = co.correction_id AND ef.day = $day::DATE AND ef.device = co.device AND ef.source = co.source
-WHERE co.device = $device::UUID AND co.source = $source AND co.from_ms < $end_ms::BIGINT AND co.to_ms > $start_ms::BIGINT
+LEFT JOIN correction_effect ef
+  ON ef.correction_id = co.correction_id AND ef.day = $day::DATE AND ef.device = co.device AND ef.source = co.source
+WHERE co.device = $device::UUID AND co.source = $source AND co.from_ms < $end_ms::BIGINT
+  AND co.to_ms > $start_ms::BIGINT
 ORDER BY co.correction_id;

@@ -22,7 +22,8 @@ SELECT import_id FROM import_file WHERE state = 'landing' ORDER BY import_id;
 -- name: next_import_id
 -- Returns the id of the next import. Its batches ($batches_max ids from import_id * $batches_max + 1 on) come
 -- after all others. $last_batch_id: the last id of the ledger.
-SELECT greatest(coalesce(max(import_id), 0) + 1, $last_batch_id::BIGINT // $batches_max::BIGINT + 1) AS import_id FROM import_file;
+SELECT greatest(coalesce(max(import_id), 0) + 1, $last_batch_id::BIGINT // $batches_max::BIGINT + 1) AS import_id
+FROM import_file;
 
 -- name: begin_import
 -- Stores a new import.
@@ -64,7 +65,8 @@ WITH landed AS (
   WHERE batch_id BETWEEN $first_batch_id::BIGINT AND $last_batch_id::BIGINT
   GROUP BY batch_id
 )
-SELECT batch_id, $origin AS origin, coalesce(landed.messages, 0) AS message_count, coalesce(rejected.messages, 0) AS quarantined_count,
+SELECT batch_id, $origin AS origin, coalesce(landed.messages, 0) AS message_count,
+  coalesce(rejected.messages, 0) AS quarantined_count,
   landed.first_ms AS first_store_time_ms, landed.last_ms AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms
 FROM landed FULL JOIN rejected USING (batch_id)
 ORDER BY batch_id;

@@ -7,7 +7,8 @@
 
 -- name: find_newest
 -- Returns the newest imports that count and landed since $since_ms; at most $imports_max.
-SELECT import_id::DOUBLE AS import_id, path, table_name, rows_landed::DOUBLE AS rows_landed, rows_rejected::DOUBLE AS rows_rejected,
+SELECT import_id::DOUBLE AS import_id, path, table_name, rows_landed::DOUBLE AS rows_landed,
+  rows_rejected::DOUBLE AS rows_rejected,
   updated_at_ms::DOUBLE AS landed_at_ms
 FROM import_file
 WHERE state = 'landed' AND updated_at_ms >= $since_ms::BIGINT
@@ -29,9 +30,14 @@ WITH own AS (
   -- The messages and readings of the batches.
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
   UNION ALL BY NAME
-  SELECT rd.event_time_ms, se.device FROM reading rd JOIN series se USING (series_id) WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
+  SELECT rd.event_time_ms, se.device
+  FROM reading rd
+  JOIN series se USING (series_id)
+  WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
-SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms, count(DISTINCT device)::DOUBLE AS devices FROM own;
+SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms,
+  count(DISTINCT device)::DOUBLE AS devices
+FROM own;
 
 -- name: count_fields
 -- Returns the fields of the messages of some batches ($batches), with the number of numeric and other values;
@@ -46,7 +52,9 @@ FROM (
   FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name nm USING (name_id)
   GROUP BY nm.name
   UNION ALL BY NAME
-  SELECT field, count(*) AS value_count FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL) GROUP BY field
+  SELECT field, count(*) AS value_count
+  FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL)
+  GROUP BY field
 )
 GROUP BY field
 ORDER BY field;
@@ -85,9 +93,13 @@ WITH own AS (
   FROM message LEFT JOIN name nm ON nm.name_id = message.source_id
   WHERE message.batch_id IN (SELECT unnest($batches::BIGINT[])) AND message.kind = 0
   UNION
-  SELECT se.device, se.source FROM reading rd JOIN series se USING (series_id) WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
+  SELECT se.device, se.source
+  FROM reading rd
+  JOIN series se USING (series_id)
+  WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
-SELECT strftime(de.day, '%Y-%m') AS month, de.source, sum(de.energy_wh)::DOUBLE AS energy_wh, count(DISTINCT de.device)::DOUBLE AS devices,
+SELECT strftime(de.day, '%Y-%m') AS month, de.source, sum(de.energy_wh)::DOUBLE AS energy_wh,
+  count(DISTINCT de.device)::DOUBLE AS devices,
   count(DISTINCT de.day)::DOUBLE AS days
 FROM daily_energy de
 JOIN own USING (device, source)

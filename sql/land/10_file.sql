@@ -18,7 +18,8 @@ CREATE TABLE schema_migration (
   checksum VARCHAR NOT NULL,
   applied_at_ms BIGINT NOT NULL
 );
-COMMENT ON TABLE schema_migration IS 'Which files of sql/schema have been applied, each once, with the SHA-256 of its text';
+COMMENT ON TABLE schema_migration IS
+  'Which files of sql/schema have been applied, each once, with the SHA-256 of its text';
 
 -- name: find_migrations
 -- Returns the applied migrations, in order.

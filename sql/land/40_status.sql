@@ -59,7 +59,9 @@ WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT;
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
 FROM import_file
 WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
-  SELECT max(other.import_id) FROM import_file other WHERE other.content_hash = import_file.content_hash OR other.path = import_file.path))
+  SELECT max(other.import_id)
+  FROM import_file other
+  WHERE other.content_hash = import_file.content_hash OR other.path = import_file.path))
 ORDER BY import_id;
 
 -- name: find_taken_in
@@ -67,7 +69,9 @@ ORDER BY import_id;
 -- number), and the last batch whose energy is published; -1 for none.
 SELECT
   coalesce(
-    least((SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL), (SELECT min(complete_batch_id) FROM pending_change)),
+    least((
+      SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL
+    ), (SELECT min(complete_batch_id) FROM pending_change)),
     CASE WHEN $streams::INTEGER = 0 THEN (SELECT max(batch_id) FROM batch) END,
     -1
   ) AS rolled_up_batch_id,

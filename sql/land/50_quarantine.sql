@@ -15,7 +15,8 @@
 SELECT kind, reason, sum(items)::DOUBLE AS items, count(DISTINCT device)::DOUBLE AS devices,
   min(first_ms)::DOUBLE AS first_ms, max(last_ms)::DOUBLE AS last_ms
 FROM (
-  SELECT 'message' AS kind, reason, 1 AS items, device, quarantined_at_ms AS first_ms, quarantined_at_ms AS last_ms FROM quarantine
+  SELECT 'message' AS kind, reason, 1 AS items, device, quarantined_at_ms AS first_ms, quarantined_at_ms AS last_ms
+  FROM quarantine
   UNION ALL BY NAME
   SELECT 'reading' AS kind, reason, readings AS items, device, first_ms, last_ms FROM rejected_reading
 )
@@ -27,11 +28,13 @@ LIMIT $rows_max::BIGINT;
 -- name: find_quarantine_samples
 -- Returns the newest quarantined messages of each reason: at most $samples_max, and of each the first
 -- $bytes_max bytes. $devices as in group_quarantine.
-SELECT reason, device::VARCHAR AS device, source, field, event_time_ms::DOUBLE AS event_time_ms, detail, bytes[1:$bytes_max::BIGINT]::BLOB AS head,
+SELECT reason, device::VARCHAR AS device, source, field, event_time_ms::DOUBLE AS event_time_ms, detail,
+  bytes[1:$bytes_max::BIGINT]::BLOB AS head,
   octet_length(bytes)::DOUBLE AS byte_count
 FROM quarantine
 WHERE $devices::VARCHAR IS NULL OR device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]')))
-QUALIFY row_number() OVER (PARTITION BY reason ORDER BY quarantined_at_ms DESC, batch_id DESC, stream_offset DESC) <= $samples_max::BIGINT
+QUALIFY row_number() OVER (PARTITION BY reason
+  ORDER BY quarantined_at_ms DESC, batch_id DESC, stream_offset DESC) <= $samples_max::BIGINT
 ORDER BY reason, quarantined_at_ms DESC;
 
 -- name: find_rejected_samples
@@ -46,5 +49,6 @@ WITH sampled AS (
 SELECT reason, device::VARCHAR AS device, source, field, sample.event_time_ms::DOUBLE AS event_time_ms,
   left(sample."text", $bytes_max::BIGINT) AS value
 FROM sampled
-QUALIFY row_number() OVER (PARTITION BY reason ORDER BY day_start_ms DESC, sample.event_time_ms DESC) <= $samples_max::BIGINT
+QUALIFY row_number() OVER (PARTITION BY reason
+  ORDER BY day_start_ms DESC, sample.event_time_ms DESC) <= $samples_max::BIGINT
 ORDER BY reason, day_start_ms DESC, event_time_ms DESC;

@@ -27,7 +27,8 @@ FROM (SELECT unnest(from_json($meters,
 CREATE OR REPLACE TEMP TABLE declared_member AS
 SELECT site, code AS meter_code, device, source, sign, "from" AS valid_from, "to" AS valid_to
 FROM (SELECT unnest(from_json($members,
-  '[{"site": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR", "sign": "INTEGER", "from": "DATE", "to": "DATE"}]'),
+  '[{"site": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR", "sign": "INTEGER",
+    "from": "DATE", "to": "DATE"}]'),
   recursive := true));
 
 -- name: declare_absent
@@ -36,4 +37,5 @@ FROM (SELECT unnest(from_json($members,
 --   site   null: no site of the workgroup has the role
 --   role
 CREATE OR REPLACE TEMP TABLE declared_absent AS
-SELECT site, role FROM (SELECT unnest(from_json($absent, '[{"site": "VARCHAR", "role": "VARCHAR"}]'), recursive := true));
+SELECT site, role
+FROM (SELECT unnest(from_json($absent, '[{"site": "VARCHAR", "role": "VARCHAR"}]'), recursive := true));

@@ -14,7 +14,8 @@ SELECT
   max(ie.last_value) AS highest_wh
 FROM energy_stream es
 LEFT JOIN series se USING (stream_id)
-LEFT JOIN interval_energy ie ON ie.series_id = se.series_id AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+LEFT JOIN interval_energy ie
+  ON ie.series_id = se.series_id AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   AND json_extract(es.settings, '$.modulus') IS NOT NULL
 WHERE es.settings IS NOT NULL
 GROUP BY position
@@ -39,7 +40,8 @@ WITH rejection AS (
   WHERE rr.reason <> 'null' AND rr.device IS NOT NULL
 )
 SELECT rejected.table_name, rejected.field, rejected.device::VARCHAR AS device, rejected.source,
-  max_by(rejected.reason, rejected.readings) AS reason, sum(rejected.readings)::DOUBLE AS readings, min(rejected.text) AS text
+  max_by(rejected.reason, rejected.readings) AS reason, sum(rejected.readings)::DOUBLE AS readings,
+  min(rejected.text) AS text
 FROM (
   SELECT table_name, field, device, source, reason, sum(readings) AS readings, min(text) AS text
   FROM rejection
@@ -47,7 +49,8 @@ FROM (
 ) AS rejected
 WHERE NOT EXISTS (
   SELECT 1 FROM series se JOIN energy_stream es USING (stream_id)
-  WHERE se.device = rejected.device AND (se.source = rejected.source OR json_extract_string(es.identity, '$.as') IS NOT NULL)
+  WHERE se.device = rejected.device
+    AND (se.source = rejected.source OR json_extract_string(es.identity, '$.as') IS NOT NULL)
     AND json_extract_string(es.identity, '$.field') = rejected.field
     AND coalesce(json_extract_string(es.identity, '$.table') = rejected.table_name, true)
 )
@@ -106,7 +109,8 @@ SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FR
 --   source, device
 --   field, other_position   of the other stream
 SELECT json_extract(own.settings, '$.position')::INTEGER AS position, se.source, min(se.device)::VARCHAR AS device,
-  min(json_extract_string(other.settings, '$.field')) AS field, min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
+  min(json_extract_string(other.settings, '$.field')) AS field,
+  min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
 FROM energy_stream own
 JOIN energy_stream other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
   AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
@@ -128,7 +132,8 @@ WITH newest AS (
 SELECT newest.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(nm.name, 'default'))) AS sources
 FROM newest
 LEFT JOIN name nm ON nm.name_id = newest.source_id
-WHERE list_contains(newest.field_ids, (SELECT name_id FROM name WHERE name = $field)) OR list_contains(json_keys(newest.other), $field)
+WHERE list_contains(newest.field_ids, (SELECT name_id FROM name WHERE name = $field))
+  OR list_contains(json_keys(newest.other), $field)
 GROUP BY newest.device
 HAVING count(DISTINCT coalesce(nm.name, 'default')) > 1
 ORDER BY device

@@ -12,18 +12,21 @@
 -- $resolutions_min times the register's resolution.
 WITH week AS (
   -- The sums of each series over the newest time.
-  SELECT se.device, se.source, es.settings, se.resolution, sum(ie.energy_wh) AS energy_wh, sum(ie.covered_ms) AS covered_ms
+  SELECT se.device, se.source, es.settings, se.resolution, sum(ie.energy_wh) AS energy_wh,
+    sum(ie.covered_ms) AS covered_ms
   FROM interval_energy ie
   JOIN series se USING (series_id)
   JOIN energy_stream es USING (stream_id)
   WHERE es.settings IS NOT NULL AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   GROUP BY ALL
 )
-SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device, register.source,
+SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device,
+  register.source,
   power.energy_wh::DOUBLE AS power_wh
 FROM week register
 JOIN week power ON power.device = register.device AND power.source = register.source
-WHERE json_extract_string(register.settings, '$.method') = 'total_energy' AND json_extract_string(power.settings, '$.method') = 'power_curve'
+WHERE json_extract_string(register.settings, '$.method') = 'total_energy'
+  AND json_extract_string(power.settings, '$.method') = 'power_curve'
   AND register.energy_wh = 0 AND register.covered_ms >= $covered_min_ms::BIGINT
   AND power.energy_wh > greatest($power_min_wh::DOUBLE, $resolutions_min::DOUBLE * coalesce(register.resolution, 0))
 ORDER BY position, device, register.source
@@ -39,7 +42,8 @@ SELECT json_extract(es.settings, '$.position')::INTEGER AS position, se.device::
 FROM interval_energy ie
 JOIN series se USING (series_id)
 JOIN energy_stream es USING (stream_id)
-WHERE json_extract(es.settings, '$.maxPower') IS NOT NULL AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+WHERE json_extract(es.settings, '$.maxPower') IS NOT NULL
+  AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
 GROUP BY ALL
 HAVING beyond >= $intervals_min::INTEGER AND beyond >= $share_min::DOUBLE * intervals
 ORDER BY position, device, source
@@ -64,7 +68,8 @@ JOIN series se USING (series_id)
 JOIN energy_stream es USING (stream_id)
 WHERE es.settings IS NOT NULL AND change.at_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   -- Readings that are left out until $forever_ms have not come back.
-  AND (change.kind IN ('reset', 'rebase') OR (change.kind IN ('glitch', 'spike') AND change.to_ms >= $forever_ms::BIGINT))
+  AND (change.kind IN ('reset', 'rebase')
+    OR (change.kind IN ('glitch', 'spike') AND change.to_ms >= $forever_ms::BIGINT))
   AND least(change.value_before, change.value_after) >= $value_min_wh::DOUBLE
   AND (abs(change.times / $factor_kilo::DOUBLE - 1) <= $tolerance_share::DOUBLE
     OR (change.kind IN ('glitch', 'spike') AND abs(change.times / $factor::DOUBLE - 1) <= $tolerance_share::DOUBLE))
@@ -79,7 +84,8 @@ SELECT json_extract(es.settings, '$.position')::INTEGER AS position, de.device::
   count(*)::INTEGER AS days, max(de.day)::VARCHAR AS last_day
 FROM daily_energy de
 JOIN energy_stream es USING (stream_id)
-WHERE es.settings IS NOT NULL AND de.flags & $contradicted_flag::INTEGER > 0 AND de.day > (SELECT max(day) FROM daily_energy) - $newest_days::INTEGER
+WHERE es.settings IS NOT NULL AND de.flags & $contradicted_flag::INTEGER > 0
+  AND de.day > (SELECT max(day) FROM daily_energy) - $newest_days::INTEGER
 GROUP BY position, de.device, de.source
 HAVING count(*) >= $days_min::INTEGER
 ORDER BY position, device, de.source

@@ -32,6 +32,8 @@ SELECT min(day)::VARCHAR AS first_day, max(day)::VARCHAR AS last_day FROM daily_
 -- Returns everything in the warehouse that the declared datasets depend on: sources with energy, devices with
 -- messages, and the days with energy. Sets are returned as a count and a fingerprint.
 SELECT
-  (SELECT concat(count(*), ' ', bit_xor(hash(device, source))) FROM (SELECT DISTINCT device, source FROM series)) AS sources,
+  (
+    SELECT concat(count(*), ' ', bit_xor(hash(device, source))) FROM (SELECT DISTINCT device, source FROM series)
+  ) AS sources,
   (SELECT concat(count(*), ' ', bit_xor(hash(device))) FROM device_state) AS devices,
   (SELECT concat(min(day), ' ', max(day)) FROM daily_energy) AS days;

@@ -19,21 +19,28 @@ WITH counted AS (
   GROUP BY ALL
 ), part AS (
   -- The parts of these hours, as ranges of batches.
-  SELECT table_id, hour_start_ms, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id, sum(row_count) AS row_count
+  SELECT table_id, hour_start_ms, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id,
+    sum(row_count) AS row_count
   FROM (
-    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part_number FROM counted
+    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms
+      ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part_number
+    FROM counted
   )
   GROUP BY table_id, hour_start_ms, part_number
 )
-SELECT part.table_id, coalesce(nm.name, '#' || part.table_id) AS table_name, part.hour_start_ms::DOUBLE AS hour_start_ms,
-  part.after_batch_id::BIGINT AS after_batch_id, part.through_batch_id::BIGINT AS through_batch_id, part.row_count::DOUBLE AS row_count
+SELECT part.table_id, coalesce(nm.name, '#' || part.table_id) AS table_name,
+  part.hour_start_ms::DOUBLE AS hour_start_ms,
+  part.after_batch_id::BIGINT AS after_batch_id, part.through_batch_id::BIGINT AS through_batch_id,
+  part.row_count::DOUBLE AS row_count
 FROM part
 LEFT JOIN name nm ON nm.name_id = part.table_id
 ORDER BY ALL;
 
 -- name: find_interval_days
 -- Returns every UTC day with intervals, YYYY-MM-DD.
-SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(interval_start_ms * 1000)::DATE AS day FROM reported_interval) ORDER BY day;
+SELECT day::VARCHAR AS day
+FROM (SELECT DISTINCT make_timestamp(interval_start_ms * 1000)::DATE AS day FROM reported_interval)
+ORDER BY day;
 
 -- name: count_intervals
 -- Counts the intervals from $start_ms up to $end_ms (excluded), and their energy (Wh).
@@ -62,7 +69,9 @@ SELECT count(*)::DOUBLE AS row_count FROM daily_energy_history WHERE day >= $sta
 
 -- name: find_device_status_days
 -- Returns every UTC day with stored transitions, YYYY-MM-DD.
-SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(store_time_ms * 1000)::DATE AS day FROM device_status) ORDER BY day;
+SELECT day::VARCHAR AS day
+FROM (SELECT DISTINCT make_timestamp(store_time_ms * 1000)::DATE AS day FROM device_status)
+ORDER BY day;
 
 -- name: count_device_status
 -- Counts the transitions that were stored from $start_ms up to $end_ms (excluded).
@@ -76,4 +85,6 @@ SELECT DISTINCT strftime(make_timestamp(start_ms * 1000), '%Y-%m') AS month FROM
 
 -- name: count_meter_readings
 -- Counts the meter readings that start from $start_ms up to $end_ms (excluded).
-SELECT count(*)::DOUBLE AS row_count FROM meter_reading WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT;
+SELECT count(*)::DOUBLE AS row_count
+FROM meter_reading
+WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT;

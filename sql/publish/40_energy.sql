@@ -19,7 +19,9 @@ SELECT
   make_timestamptz(ri.interval_start_ms * 1000) AS interval_start,
   ri.energy_wh,
   ri.covered_ms,
-  coalesce((SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE ri.flags & quality_flag.bit <> 0), []) AS flags
+  coalesce((
+    SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE ri.flags & quality_flag.bit <> 0
+  ), []) AS flags
 FROM reported_interval ri
 LEFT JOIN series se USING (series_id)
 LEFT JOIN energy_stream es USING (stream_id)
@@ -41,7 +43,9 @@ SELECT
   es.identity->>'table' AS "table",
   es.identity->>'field' AS field,
   de.stream_id,
-  coalesce((SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE de.flags & quality_flag.bit <> 0), []) AS flags,
+  coalesce((
+    SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE de.flags & quality_flag.bit <> 0
+  ), []) AS flags,
   de.coverage,
   de.status,
   de.version,
@@ -66,7 +70,11 @@ SELECT
   version.version,
   version.energy_wh,
   version.method,
-  coalesce((SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE version.flags & quality_flag.bit <> 0), []) AS flags,
+  coalesce((
+    SELECT list(quality_flag.flag ORDER BY quality_flag.bit)
+    FROM quality_flag
+    WHERE version.flags & quality_flag.bit <> 0
+  ), []) AS flags,
   version.coverage,
   version.status,
   make_timestamptz(version.computed_at_ms * 1000) AS computed_at,

@@ -61,7 +61,9 @@ SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST;
 -- Selects the roles of sources by ranges of days, from the configuration. Temporary table role_span: see
 -- balance/find_device_source. The last column, within, is the series of the source that contains it, or
 -- `site`.
-SELECT *, CASE WHEN within_site THEN 'site' WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
+SELECT *,
+  CASE WHEN within_site THEN 'site'
+    WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
 FROM role_span
 ORDER BY device, source, valid_from NULLS FIRST;
 

@@ -36,11 +36,15 @@ ORDER BY device, event_time_ms, stream_offset, field;
 
 -- name: find_rejected_days
 -- Returns every UTC day on which readings were rejected, YYYY-MM-DD.
-SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(day_start_ms * 1000)::DATE AS day FROM rejected_reading) ORDER BY day;
+SELECT day::VARCHAR AS day
+FROM (SELECT DISTINCT make_timestamp(day_start_ms * 1000)::DATE AS day FROM rejected_reading)
+ORDER BY day;
 
 -- name: count_rejected
 -- Counts the rows of rejected_reading from $start_ms up to $end_ms (excluded).
-SELECT count(*)::DOUBLE AS row_count FROM rejected_reading WHERE day_start_ms >= $start_ms::BIGINT AND day_start_ms < $end_ms::BIGINT;
+SELECT count(*)::DOUBLE AS row_count
+FROM rejected_reading
+WHERE day_start_ms >= $start_ms::BIGINT AND day_start_ms < $end_ms::BIGINT;
 
 -- name: select_rejected_readings
 -- Selects the rejected readings of UTC days from $start_ms up to $end_ms (excluded): one row for each day,
@@ -61,7 +65,8 @@ SELECT
   make_timestamptz(first_ms * 1000) AS first_event_time,
   make_timestamptz(last_ms * 1000) AS last_event_time,
   list_transform(samples, lambda sample: {
-    'event_time': make_timestamptz(sample.event_time_ms * 1000), 'stream_offset': sample.stream_offset, 'value': sample."text",
+    'event_time': make_timestamptz(sample.event_time_ms * 1000), 'stream_offset': sample.stream_offset,
+    'value': sample."text",
     'batch_id': sample.batch_id
   }) AS samples,
   nullif(import_id, 0) AS import_id

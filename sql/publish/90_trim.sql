@@ -10,13 +10,17 @@
 SELECT count(*)::DOUBLE AS row_count
 FROM message
 WHERE batch_id <= $batch_id::BIGINT
-  AND batch_id < coalesce((SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT), $batch_id::BIGINT + 1);
+  AND batch_id < coalesce((
+    SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT
+  ), $batch_id::BIGINT + 1);
 
 -- name: trim_messages
 -- Deletes messages that are in the lake and rolled up (batches up to $batch_id) and landed before $before_ms.
 DELETE FROM message
 WHERE batch_id <= $batch_id::BIGINT
-  AND batch_id < coalesce((SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT), $batch_id::BIGINT + 1);
+  AND batch_id < coalesce((
+    SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT
+  ), $batch_id::BIGINT + 1);
 
 -- name: mark_expired
 -- Marks the UTC days of readings that were rejected before $before_ms, so that the lake deletes them too.

@@ -33,7 +33,8 @@ WHERE dso.counts AND dso.part <> 'whole';
 -- name: select_own_days
 -- Selects the local days of the workgroup. $own_days, $own_starts_ms, $own_ends_ms: from the time zone
 -- database. balance/find_own_slot reads it as "own_day".
-SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms;
+SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[]) AS start_ms,
+  unnest($own_ends_ms::BIGINT[]) AS end_ms;
 
 -- name: select_source_day
 -- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see

@@ -14,7 +14,8 @@
 --   mixed, undeclared, incomplete   number of such devices of the day
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat('"', device, '":', energy_wh), ',' ORDER BY device) FILTER (energy_wh IS NOT NULL)) AS members,
+  encode(string_agg(concat('"', device, '":', energy_wh), ','
+    ORDER BY device) FILTER (energy_wh IS NOT NULL)) AS members,
   (count(*) FILTER (is_mixed))::DOUBLE AS mixed,
   (count(*) FILTER (is_undeclared))::DOUBLE AS undeclared,
   (count(*) FILTER (is_incomplete))::DOUBLE AS incomplete
@@ -26,7 +27,8 @@ GROUP BY day;
 -- "<device>.<source>":Wh, sorted, as bytes.
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ',' ORDER BY file_row_number)) AS members
+  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ','
+    ORDER BY file_row_number)) AS members
 FROM chosen
 GROUP BY day;
 
@@ -67,13 +69,15 @@ GROUP BY day;
 -- range. $period_digits: number of characters of a day that name its period, 7 or 4.
 SELECT
   period,
-  encode(string_agg(concat('"', device, '":', period_wh), ',' ORDER BY device) FILTER (period_wh IS NOT NULL)) AS members,
+  encode(string_agg(concat('"', device, '":', period_wh), ','
+    ORDER BY device) FILTER (period_wh IS NOT NULL)) AS members,
   sum(mixed)::DOUBLE AS mixed,
   sum(undeclared)::DOUBLE AS undeclared,
   sum(incomplete)::DOUBLE AS incomplete
 FROM (
   SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS period_wh,
-    count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared, count(*) FILTER (is_incomplete) AS incomplete
+    count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared,
+    count(*) FILTER (is_incomplete) AS incomplete
   FROM device_day
   GROUP BY period, device
 )
@@ -83,7 +87,8 @@ GROUP BY period;
 -- Like answer_periods_by_device, by device and source.
 SELECT
   period,
-  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', period_wh), ',' ORDER BY device, source)) AS members
+  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', period_wh), ','
+    ORDER BY device, source)) AS members
 FROM (
   SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS period_wh
   FROM chosen
@@ -104,7 +109,8 @@ FROM device_day;
 
 -- name: energy_by_source
 -- The same of sources, which have no such flags.
-SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat(device, '.', source))::VARCHAR AS name, energy_wh,
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat(device, '.', source))::VARCHAR AS name,
+  energy_wh,
   false AS is_mixed, false AS is_undeclared, false AS is_incomplete
 FROM chosen;
 
@@ -119,16 +125,20 @@ WITH ranked AS (
   GROUP BY name
 ), member AS (
   -- The energy of each period and of each name that is shown, with all others as one name.
-  SELECT period, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place,
+  SELECT period,
+    CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name,
+    least(place, $top::BIGINT + 1) AS member_place,
     sum(energy_wh)::BIGINT AS member_wh,
-    count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared, count(*) FILTER (is_incomplete) AS incomplete
+    count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared,
+    count(*) FILTER (is_incomplete) AS incomplete
   FROM energy
   LEFT JOIN ranked USING (name)
   GROUP BY ALL
 )
 SELECT
   period,
-  encode(string_agg(concat(member_name, ':', member_wh), ',' ORDER BY member_place) FILTER (member_wh IS NOT NULL)) AS members,
+  encode(string_agg(concat(member_name, ':', member_wh), ','
+    ORDER BY member_place) FILTER (member_wh IS NOT NULL)) AS members,
   sum(mixed)::DOUBLE AS mixed,
   sum(undeclared)::DOUBLE AS undeclared,
   sum(incomplete)::DOUBLE AS incomplete

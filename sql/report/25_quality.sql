@@ -32,7 +32,8 @@ SELECT 'kind' AS part, kind_index AS place, '' AS device,
 FROM kind
 UNION ALL BY NAME
 SELECT 'device' AS part, 0 AS place, grid.device::VARCHAR AS device,
-  concat('"', grid.device, '":[', string_agg(coalesce(cell.kind_index::VARCHAR, 'null'), ',' ORDER BY grid.day), ']') AS text
+  concat('"', grid.device, '":[', string_agg(coalesce(cell.kind_index::VARCHAR, 'null'), ',' ORDER BY grid.day),
+    ']') AS text
 FROM grid
 LEFT JOIN cell ON cell.device = grid.device AND cell.day = grid.day
 GROUP BY grid.device;

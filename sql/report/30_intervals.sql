@@ -30,10 +30,13 @@ SELECT wanted.day, wanted.device, wanted.source, wanted.at_ms,
 FROM (
   SELECT source_day.day, source_day.device, source_day.source, counted.stream_id, counted.part,
     unnest(range(piece.start_ms, piece.end_ms, $interval_ms::BIGINT)) AS at_ms
-  FROM (SELECT DISTINCT piece.day, counted.device, counted.source FROM counted JOIN piece ON piece.own_day = counted.day) AS source_day
+  FROM (
+    SELECT DISTINCT piece.day, counted.device, counted.source FROM counted JOIN piece ON piece.own_day = counted.day
+  ) AS source_day
   JOIN piece ON piece.day = source_day.day
   -- A day of another zone can begin or end on a day without energy. Its intervals are null.
-  LEFT JOIN counted ON counted.day = piece.own_day AND counted.device = source_day.device AND counted.source = source_day.source
+  LEFT JOIN counted
+    ON counted.day = piece.own_day AND counted.device = source_day.device AND counted.source = source_day.source
 ) AS wanted
 LEFT JOIN (
   SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh
@@ -42,14 +45,16 @@ LEFT JOIN (
     AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
     AND (covered_ms > 0 OR energy_wh <> 0)
 ) AS stored
-  ON stored.device = wanted.device AND stored.source = wanted.source AND stored.stream_id = wanted.stream_id AND stored.at_ms = wanted.at_ms;
+  ON stored.device = wanted.device AND stored.source = wanted.source AND stored.stream_id = wanted.stream_id
+    AND stored.at_ms = wanted.at_ms;
 
 -- name: answer_intervals_by_source
 -- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in
 -- order], sorted, as bytes.
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':[', profile, ']'), ',' ORDER BY device, source)) AS members
+  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':[', profile, ']'), ','
+    ORDER BY device, source)) AS members
 FROM (
   SELECT day, device, source, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
   FROM slot GROUP BY day, device, source
@@ -78,7 +83,9 @@ SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy
 
 -- name: intervals_by_device
 -- The same of devices.
-SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms;
+SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh
+FROM slot
+GROUP BY day, device, at_ms;
 
 -- name: answer_top_intervals
 -- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy
@@ -86,10 +93,14 @@ SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BI
 -- none of them is known. Reads profile.
 WITH ranked AS (
   -- The place of each name: 1 has the most energy.
-  SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
+  SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place
+  FROM profile
+  GROUP BY name
 ), member AS (
   -- The energy of each interval and of each name that is shown, with all others as one name.
-  SELECT day, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place, at_ms,
+  SELECT day,
+    CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name,
+    least(place, $top::BIGINT + 1) AS member_place, at_ms,
     sum(energy_wh)::BIGINT AS energy_wh
   FROM profile
   JOIN ranked USING (name)

@@ -11,13 +11,17 @@
 -- name: select_members
 -- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members:
 -- JSON array of { key, code, device, source }. Read as "member".
-SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true);
+SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'),
+  recursive := true);
 
 -- name: select_local_days
 -- Lists the local days, without days that the time zone skipped, with their instants in ms. $days,
 -- $starts_ms, $ends_ms: from the time zone database. Read as "local_day".
 SELECT day, start_ms, end_ms
-FROM (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms)
+FROM (
+  SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms,
+    unnest($ends_ms::BIGINT[]) AS end_ms
+)
 WHERE start_ms < end_ms;
 
 -- name: select_uploaded_days
@@ -46,11 +50,14 @@ WITH reading AS (
   SELECT reading.key, ld.day, reading.quality, reading.revision,
     ld.end_ms - ld.start_ms AS day_ms,
     reading.start_ms < ld.start_ms OR reading.end_ms > ld.end_ms AS is_cut,
-    CASE WHEN reading.energy_wh IS NULL THEN 0 ELSE least(reading.end_ms, ld.end_ms) - greatest(reading.start_ms, ld.start_ms) END AS covered_ms,
+    CASE WHEN reading.energy_wh IS NULL THEN 0
+      ELSE least(reading.end_ms, ld.end_ms) - greatest(reading.start_ms, ld.start_ms) END AS covered_ms,
     CASE WHEN reading.start_ms >= ld.start_ms THEN 0
-      ELSE round(reading.energy_wh * ((ld.start_ms - reading.start_ms) / (reading.end_ms - reading.start_ms))) END AS from_wh,
+      ELSE round(reading.energy_wh * ((ld.start_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
+    END AS from_wh,
     CASE WHEN reading.end_ms <= ld.end_ms THEN reading.energy_wh
-      ELSE round(reading.energy_wh * ((ld.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms))) END AS to_wh
+      ELSE round(reading.energy_wh * ((ld.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
+    END AS to_wh
   FROM reading JOIN local_day ld ON reading.start_ms < ld.end_ms AND reading.end_ms > ld.start_ms
 ), summed AS (
   -- One row for each meter and day. The energy is in whole thousandths of a Wh, so that sums are exact in any
@@ -64,13 +71,16 @@ WITH reading AS (
   FROM cut GROUP BY key, day
 ), running AS (
   -- These days, with the running sum of their month at the end of the day.
-  SELECT *, sum(energy_milli_wh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_milli_wh FROM summed
+  SELECT *, sum(energy_milli_wh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_milli_wh
+  FROM summed
 )
 SELECT key, day,
   -- + 500 rounds to whole Wh.
-  CASE WHEN energy_milli_wh IS NOT NULL THEN (sum_milli_wh + 500) // 1000 - (sum_milli_wh - energy_milli_wh + 500) // 1000 END::BIGINT AS energy_wh,
+  CASE WHEN energy_milli_wh IS NOT NULL
+    THEN (sum_milli_wh + 500) // 1000 - (sum_milli_wh - energy_milli_wh + 500) // 1000 END::BIGINT AS energy_wh,
   round(coverage, 4) AS coverage,
-  list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END],
+  list_filter([CASE WHEN is_estimated THEN 'estimated' END,
+    CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END],
     lambda flag: flag IS NOT NULL) AS flags,
   ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
   revision
@@ -93,12 +103,19 @@ WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT de
 -- $interval_files: of the generation. Reads rule (see balance/find_rule).
 WITH own_day AS (
   -- The workgroup's days.
-  SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
+  SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms,
+    unnest($own_ends_ms::BIGINT[]) AS end_ms
 ), slot AS (
   -- The intervals of the days of the other zone, with the workgroup's day of each.
   SELECT day, start_ms, end_ms, own_day, at_ms
-  FROM (SELECT *, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
-  JOIN (SELECT own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day) USING (at_ms)
+  FROM (
+    SELECT *, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms
+    FROM local_day
+    WHERE day >= $start_day::DATE
+  )
+  JOIN (
+    SELECT own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day
+  ) USING (at_ms)
 ), read_from AS (
   -- The stream from which each of the workgroup's days was read.
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
@@ -152,7 +169,8 @@ WITH part AS (
   SELECT member.key, sod.reported_day AS day, sod.energy_wh, sod.coverage, sod.flags, sod.version
   FROM source_day sod JOIN member ON member.device = sod.device AND member.source = sod.source
   UNION ALL BY NAME
-  SELECT member.key, device_day.reported_day AS day, device_day.energy_wh, device_day.coverage, device_day.flags, device_day.version
+  SELECT member.key, device_day.reported_day AS day, device_day.energy_wh, device_day.coverage, device_day.flags,
+    device_day.version
   FROM device_day JOIN member ON member.device = device_day.device AND member.source IS NULL
 ), summed AS (
   -- The parts, added up by member and day.
@@ -165,7 +183,9 @@ WITH part AS (
 )
 SELECT key, day, energy_wh, coverage,
   list_sort(list_distinct(list_concat(flags,
-    CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
-  CASE WHEN energy_wh IS NOT NULL THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
+    CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial']
+      ELSE [] END))) AS flags,
+  CASE WHEN energy_wh IS NOT NULL
+    THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
   revision
 FROM summed;

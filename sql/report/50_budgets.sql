@@ -26,13 +26,16 @@ SELECT meter_code AS key, day,
     - round(energy_wh * ((day - period_start) / (period_end - period_start + 1))))::BIGINT AS energy_wh,
   scenario, energy_wh AS period_wh, period_start, period_end, revision, uploaded_at
 FROM (
-  SELECT *, unnest(range(greatest(period_start, $start_day::DATE), least(period_end, $end_day::DATE) + INTERVAL 1 DAY, INTERVAL 1 DAY))::DATE AS day
+  SELECT *, unnest(range(greatest(period_start, $start_day::DATE), least(period_end, $end_day::DATE) + INTERVAL 1 DAY,
+    INTERVAL 1 DAY))::DATE AS day
   FROM read_parquet($budget_files, hive_partitioning = false)
-  WHERE is_current AND ($scenario IS NULL OR lower(scenario) = lower($scenario)) AND meter_code IN (SELECT unnest($codes::VARCHAR[]))
+  WHERE is_current AND ($scenario IS NULL OR lower(scenario) = lower($scenario))
+    AND meter_code IN (SELECT unnest($codes::VARCHAR[]))
     AND period_start <= $end_day::DATE AND period_end >= $start_day::DATE
 )
 QUALIFY row_number() OVER (
   PARTITION BY meter_code, day
-  ORDER BY scenario IS DISTINCT FROM $scenario, list_position($scenario_order::VARCHAR[], scenario) NULLS LAST, scenario,
+  ORDER BY scenario IS DISTINCT FROM $scenario, list_position($scenario_order::VARCHAR[], scenario) NULLS LAST,
+    scenario,
     period_end - period_start, uploaded_at DESC, period_start DESC
 ) = 1;

@@ -49,10 +49,12 @@ FROM meter_day GROUP BY day;
 --   key, day, energy_wh, coverage
 --   flags      separated by commas
 --   scenario   null, because only budgets have scenarios
-SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, coverage::DOUBLE AS coverage, array_to_string(flags, ',') AS flags,
+SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, coverage::DOUBLE AS coverage,
+  array_to_string(flags, ',') AS flags,
   NULL::VARCHAR AS scenario
 FROM meter_day;
 
 -- name: select_budget_values
 -- Returns "meter_day" of budgets as plain rows. The energy of a budget is always complete.
-SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, 1::DOUBLE AS coverage, NULL::VARCHAR AS flags, scenario FROM meter_day;
+SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, 1::DOUBLE AS coverage, NULL::VARCHAR AS flags, scenario
+FROM meter_day;

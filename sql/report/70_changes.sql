@@ -22,7 +22,8 @@ WITH version AS (
   -- The versions of the requested time. was_final: the day was final when the version came.
   SELECT *, status = 'restated' OR (status = 'final' AND before IS NULL) AS was_final
   FROM version
-  WHERE computed_at >= make_timestamptz($since_ms::BIGINT * 1000) AND computed_at < make_timestamptz($until_ms::BIGINT * 1000)
+  WHERE computed_at >= make_timestamptz($since_ms::BIGINT * 1000)
+    AND computed_at < make_timestamptz($until_ms::BIGINT * 1000)
 ), change AS (
   -- One row for each changed day: what was before the first of its versions, and what is after the last one.
   SELECT day, device, source,
@@ -42,7 +43,10 @@ SELECT to_json({
   day: strftime(day, '%Y-%m-%d'),
   device: device::VARCHAR,
   source: source,
-  kind: CASE WHEN after.energyWh IS NULL THEN 'withdrawn' WHEN NOT was_final THEN 'provisional' WHEN before IS NULL THEN 'added' ELSE 'restated' END,
+  kind: CASE WHEN after.energyWh IS NULL THEN 'withdrawn'
+    WHEN NOT was_final THEN 'provisional'
+    WHEN before IS NULL THEN 'added'
+    ELSE 'restated' END,
   before: before,
   after: after,
   differenceWh: coalesce(after.energyWh, 0) - coalesce(before.energyWh, 0),

@@ -34,7 +34,8 @@ ORDER BY device;
 -- Columns:
 --   event_ms, store_ms, stream_offset
 --   other   JSON object with actor, action, target and data
-SELECT epoch_ms(event_time)::DOUBLE AS event_ms, epoch_ms(store_time)::DOUBLE AS store_ms, coalesce(stream_offset, 0)::VARCHAR AS stream_offset, other
+SELECT epoch_ms(event_time)::DOUBLE AS event_ms, epoch_ms(store_time)::DOUBLE AS store_ms,
+  coalesce(stream_offset, 0)::VARCHAR AS stream_offset, other
 FROM read_parquet($files, hive_partitioning = false)
 WHERE kind = 'audit'
   AND (epoch_ms(store_time), coalesce(stream_offset, 0)) < ($before_ms::BIGINT, $before_offset::UBIGINT)

@@ -26,15 +26,23 @@ CREATE OR REPLACE TEMP MACRO is_register(method) AS method IN ('total_energy', '
 CREATE OR REPLACE TEMP MACRO is_left_out(kind) AS kind IN ('glitch', 'spike', 'standstill');
 -- The quality flag of an event.
 CREATE OR REPLACE TEMP MACRO event_flag(kind) AS CASE kind
-  WHEN 'reset' THEN flag('reset') WHEN 'register_change' THEN flag('reset') WHEN 'rollover' THEN flag('rollover') WHEN 'rebase' THEN flag('rebase')
-  WHEN 'glitch' THEN flag('glitch') WHEN 'spike' THEN flag('spike') WHEN 'standstill' THEN flag('estimated') ELSE 0 END;
+  WHEN 'reset' THEN flag('reset')
+  WHEN 'register_change' THEN flag('reset')
+  WHEN 'rollover' THEN flag('rollover')
+  WHEN 'rebase' THEN flag('rebase')
+  WHEN 'glitch' THEN flag('glitch')
+  WHEN 'spike' THEN flag('spike')
+  WHEN 'standstill' THEN flag('estimated')
+  ELSE 0
+END;
 
 -- Values and readings.
 -- The largest valid value (Wh or W) of a method.
 CREATE OR REPLACE TEMP MACRO value_max(method) AS CASE method
   WHEN 'power_curve' THEN power_max_w() WHEN 'interval_energy' THEN interval_max_wh() ELSE register_max_wh() END;
 -- The largest value that is valid for every method.
-CREATE OR REPLACE TEMP MACRO least_value_max() AS least(value_max('power_curve'), value_max('interval_energy'), value_max('total_energy'));
+CREATE OR REPLACE TEMP MACRO least_value_max() AS
+  least(value_max('power_curve'), value_max('interval_energy'), value_max('total_energy'));
 -- The rank of a reading among others of the same series and time: the one with the highest rank is used.
 -- find_superseded, which compares a new reading with a stored one, also looks if the same value has come
 -- again.
@@ -56,23 +64,35 @@ END;
 
 -- Limits, configured or learnt.
 -- The limit (W): the configured one, else the learnt one of the day, else the highest one.
-CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS coalesce(configured_w, learnt_w, learnt_power_max_w());
+CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS
+  coalesce(configured_w, learnt_w, learnt_power_max_w());
 -- The limit (W) after a restart. A learnt limit is much higher than the usual power, and an average over a
 -- restart looks like a restart. So if the limit is learnt, a register can count only a few times its usual
 -- power after a restart.
 CREATE OR REPLACE TEMP MACRO power_limit_after_reset(configured_w, learnt_w, usual_w) AS CASE
-  WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), after_reset_times() * usual_w) ELSE configured_w END;
-CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(configured_wh, jitter_resolutions() * resolution_wh, 0);
-CREATE OR REPLACE TEMP MACRO reading_interval(configured_ms, step_ms) AS coalesce(configured_ms, step_ms, interval_ms());
+  WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), after_reset_times() * usual_w)
+  ELSE configured_w
+END;
+CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS
+  coalesce(configured_wh, jitter_resolutions() * resolution_wh, 0);
+CREATE OR REPLACE TEMP MACRO reading_interval(configured_ms, step_ms) AS
+  coalesce(configured_ms, step_ms, interval_ms());
 -- The time (ms) that one reading covers by itself: an interval, or 0 for readings of an instant.
 CREATE OR REPLACE TEMP MACRO reach(method, sampling, configured_ms, step_ms) AS CASE
   WHEN method = 'interval_energy' OR (method = 'power_curve' AND sampling = 'interval_average')
     THEN coalesce(configured_ms, greatest(step_ms, interval_ms()))
   ELSE 0 END;
 CREATE OR REPLACE TEMP MACRO max_gap(configured_ms, step_ms) AS
-  coalesce(configured_ms, greatest(gap_steps_min() * step_ms, least(gap_steps() * step_ms, gap_max_ms())), gap_max_ms());
+  coalesce(
+    configured_ms,
+    greatest(gap_steps_min() * step_ms, least(gap_steps() * step_ms, gap_max_ms())),
+    gap_max_ms()
+  );
 CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
-  coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
+  coalesce(
+    CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w,
+    false
+  );
 -- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to
 -- every pair is expensive.
 CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms, to_value, least_power_w) AS
@@ -84,7 +104,9 @@ CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms
 -- a share (0 to 1) if one is known.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, share) AS
   round(CASE WHEN at_ms = to_ms THEN to_wh
-    ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms)) END)::BIGINT;
+    ELSE from_wh
+      + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms))
+  END)::BIGINT;
 -- True if an instant lies inside a silence over which the index grows, so that the index there is
 -- interpolated.
 CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh) AS
@@ -101,7 +123,10 @@ CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, s
 -- The status of a day that changes. A final day becomes restated, even if the configured closing time is
 -- longer now, because people have seen it.
 CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE
-  WHEN status_before IN ('final', 'restated') THEN 'restated' WHEN end_ms + close_after_ms > now_ms THEN 'provisional' ELSE 'final' END;
+  WHEN status_before IN ('final', 'restated') THEN 'restated'
+  WHEN end_ms + close_after_ms > now_ms THEN 'provisional'
+  ELSE 'final'
+END;
 
 -- name: create_settings
 -- Creates the empty tables of the settings. The table incoming_series is described at find_series in chapter
@@ -135,9 +160,11 @@ CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_aft
 -- restated_stream:
 --   stream_id   a stream whose rules have changed
 CREATE OR REPLACE TEMP TABLE stream_setting (
-  stream_id INTEGER, position INTEGER, after_batch BIGINT, table_name VARCHAR, field VARCHAR, field_pointer VARCHAR, unit_pointer VARCHAR,
-  as_source VARCHAR, method VARCHAR, dimension VARCHAR, factor DOUBLE, multiplier DOUBLE, max_power_w DOUBLE, jitter_wh DOUBLE, modulus_wh DOUBLE,
-  net BOOLEAN, within_day BOOLEAN, sampling VARCHAR, label_end BOOLEAN, interval_ms BIGINT, max_gap_ms BIGINT, direction VARCHAR
+  stream_id INTEGER, position INTEGER, after_batch BIGINT, table_name VARCHAR, field VARCHAR, field_pointer VARCHAR,
+  unit_pointer VARCHAR, as_source VARCHAR, method VARCHAR, dimension VARCHAR, factor DOUBLE, multiplier DOUBLE,
+  max_power_w DOUBLE, jitter_wh DOUBLE, modulus_wh DOUBLE,
+  net BOOLEAN, within_day BOOLEAN, sampling VARCHAR, label_end BOOLEAN, interval_ms BIGINT, max_gap_ms BIGINT,
+  direction VARCHAR
 );
 CREATE OR REPLACE TEMP TABLE unit_factor (dimension VARCHAR, unit VARCHAR, factor DOUBLE);
 CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
@@ -165,10 +192,12 @@ CREATE OR REPLACE TEMP TABLE changed_limit (
 );
 CREATE OR REPLACE TEMP TABLE day_limit AS FROM series_day LIMIT 0;
 CREATE OR REPLACE TEMP TABLE reading_pair (
-  series_id INTEGER, value_before DOUBLE, from_ms BIGINT, from_value DOUBLE, to_ms BIGINT, to_value DOUBLE, is_last BOOLEAN, is_needed BOOLEAN
+  series_id INTEGER, value_before DOUBLE, from_ms BIGINT, from_value DOUBLE, to_ms BIGINT, to_value DOUBLE,
+  is_last BOOLEAN, is_needed BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE midnight_anchor (
-  series_id INTEGER, from_ms BIGINT, from_wh DOUBLE, to_ms BIGINT, to_wh DOUBLE, covered BOOLEAN, flags USMALLINT, mark_before DOUBLE,
+  series_id INTEGER, from_ms BIGINT, from_wh DOUBLE, to_ms BIGINT, to_wh DOUBLE, covered BOOLEAN, flags USMALLINT,
+  mark_before DOUBLE,
   midnight_ms BIGINT, midnight_value DOUBLE, estimated BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);

@@ -32,7 +32,8 @@ WITH stream AS MATERIALIZED (
   FROM energy_stream
 ), pending AS (
   -- The batches that some stream has not rolled up. total: the messages up to the batch.
-  SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total, row_number() OVER (ORDER BY batch_id) AS place
+  SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total,
+    row_number() OVER (ORDER BY batch_id) AS place
   FROM batch
   WHERE batch_id > (SELECT coalesce(all_taken_id, -1) FROM stream)
 ), next AS (
@@ -68,7 +69,8 @@ WITH raw AS (
     stream.stream_id, stream.method, stream.net, stream.modulus_wh, stream.factor, stream.multiplier, stream.dimension,
     new_message.device,
     coalesce(new_message.source_id, -1) AS source_id,
-    new_message.event_time_ms, new_message.store_time_ms, new_message.message_id, new_message.stream_offset, new_message.batch_id,
+    new_message.event_time_ms, new_message.store_time_ms, new_message.message_id, new_message.stream_offset,
+    new_message.batch_id,
     new_message.numbers[list_position(new_message.field_ids, field_name.name_id)] AS plain,
     -- try, because earlier versions could store text that is not JSON.
     CASE WHEN new_message.other IS NOT NULL THEN try(json_extract(new_message.other, stream.field_pointer)) END AS json,
@@ -87,7 +89,8 @@ WITH raw AS (
     CASE
       WHEN plain IS NOT NULL THEN plain
       WHEN json_type(json) IN ('DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT') THEN try_cast(json AS DOUBLE)
-      WHEN regexp_full_match(json ->> '$', '\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*') THEN try_cast(trim(json ->> '$') AS DOUBLE)
+      WHEN regexp_full_match(json ->> '$', '\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*')
+        THEN try_cast(trim(json ->> '$') AS DOUBLE)
     END AS number
   FROM raw
   WHERE plain IS NOT NULL OR json IS NOT NULL
@@ -115,7 +118,8 @@ WITH raw AS (
       -- Devices send the smallest or largest number of an integer type if they have no value.
       WHEN number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
       WHEN number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
-        AND (modulus_wh IS NULL OR method = 'power_curve') THEN 'sentinel'
+        AND (modulus_wh IS NULL OR method = 'power_curve')
+        THEN 'sentinel'
       -- Registers have ordinary values of 16 bits. So has power in a large unit.
       WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND unit_value < w_per_kw() THEN 'sentinel'
       WHEN number < 0 AND is_register(method) AND NOT net THEN 'negative'
@@ -151,7 +155,9 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
 -- name: read_archived_range
 -- Returns the first and last event time of the messages of the lake that are read again, up to batch $upto;
 -- nulls if there are none.
-SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived_message WHERE batch_id <= $upto::BIGINT;
+SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms
+FROM archived_message
+WHERE batch_id <= $upto::BIGINT;
 
 -- name: delete_archived
 -- Deletes the messages of the lake that every stream has read.
@@ -177,15 +183,18 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
 -- counted without samples, because they contain nothing to show.
 -- rejected_now: columns of rejected_reading
 CREATE OR REPLACE TEMP TABLE rejected_now AS
-SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason, count(*) AS readings,
+SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason,
+  count(*) AS readings,
   min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms,
   coalesce(
-    min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id, 'text': left("text", sample_text_max())},
+    min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id,
+      'text': left("text", sample_text_max())},
       coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
 FROM (
   -- DISTINCT, because a reading that several streams read counts once.
   SELECT DISTINCT CASE WHEN bt.origin LIKE 'import:%' THEN ex.batch_id // import_batches_max() ELSE 0 END AS import_id,
-    ex.device, coalesce(nm.name, 'default') AS source, ss.field, ex.reason, ex.event_time_ms, ex.stream_offset, ex.batch_id, ex."text"
+    ex.device, coalesce(nm.name, 'default') AS source, ss.field, ex.reason, ex.event_time_ms, ex.stream_offset,
+    ex.batch_id, ex."text"
   FROM extracted ex
   JOIN stream_setting ss USING (stream_id)
   LEFT JOIN batch bt USING (batch_id)
@@ -197,7 +206,8 @@ GROUP BY import_id, device, source, field, reason;
 -- name: count_rejected
 -- Adds the counts to the rejections of the same UTC day.
 MERGE INTO rejected_reading AS rr USING rejected_now AS rn
-ON rr.day_start_ms = rn.day_start_ms AND rr.import_id = rn.import_id AND rr.device IS NOT DISTINCT FROM rn.device AND rr.source = rn.source
+ON rr.day_start_ms = rn.day_start_ms AND rr.import_id = rn.import_id AND rr.device IS NOT DISTINCT FROM rn.device
+  AND rr.source = rn.source
   AND rr.field = rn.field AND rr.reason = rn.reason
 WHEN MATCHED THEN UPDATE SET readings = rr.readings + rn.readings,
   first_ms = least(rr.first_ms, rn.first_ms), last_ms = greatest(rr.last_ms, rn.last_ms),
@@ -207,8 +217,11 @@ WHEN NOT MATCHED THEN INSERT BY NAME;
 -- name: mark_rejections_dirty
 -- Marks the UTC day, so that it is published again.
 INSERT INTO dirty_partition BY NAME
-SELECT DISTINCT 'rejected_reading' AS dataset, strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') AS partition FROM rejected_now;
+SELECT DISTINCT 'rejected_reading' AS dataset, strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') AS partition
+FROM rejected_now;
 
 -- name: advance_streams
 -- Stores that all batches up to $batch_id are rolled up for the configured streams.
-UPDATE energy_stream SET batch_id = greatest(batch_id, $batch_id::BIGINT) WHERE stream_id IN (SELECT stream_id FROM stream_setting);
+UPDATE energy_stream
+SET batch_id = greatest(batch_id, $batch_id::BIGINT)
+WHERE stream_id IN (SELECT stream_id FROM stream_setting);

@@ -17,7 +17,8 @@
 --   series_id, event_time_ms, value, reason, stream_offset, batch_id
 --   is_superseded   the reading was not used
 CREATE OR REPLACE TEMP TABLE invalid_stored AS
-SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offset, stored.batch_id, stored.is_superseded,
+SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offset, stored.batch_id,
+  stored.is_superseded,
   CASE
     WHEN stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future'
     WHEN stored.event_time_ms < clock_set_ms() THEN 'clock_not_set'
@@ -25,7 +26,11 @@ SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offse
     ELSE 'out_of_range'
   END AS reason
 FROM (
-  FROM (SELECT *, false AS is_superseded FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded FROM superseded_reading)
+  FROM (
+    SELECT *, false AS is_superseded
+    FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded
+    FROM superseded_reading
+  )
   -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest
   -- and largest values, and mostly reads nothing.
   WHERE value > least_value_max() OR value < -least_value_max()
@@ -39,7 +44,8 @@ WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(ss.method)
 -- name: reject_invalid_stored
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.
 INSERT INTO extracted BY NAME
-SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1) AS source_id, inv.event_time_ms, NULL AS value,
+SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1) AS source_id,
+  inv.event_time_ms, NULL AS value,
   inv.reason,
   inv.value::VARCHAR AS "text", inv.stream_offset, inv.batch_id
 FROM invalid_stored inv JOIN series se USING (series_id);
@@ -52,7 +58,8 @@ WHERE reading.series_id = inv.series_id AND reading.event_time_ms = inv.event_ti
 -- name: delete_invalid_superseded
 -- Deletes the readings of invalid_stored that were not used from superseded_reading.
 DELETE FROM superseded_reading USING invalid_stored inv
-WHERE superseded_reading.series_id = inv.series_id AND superseded_reading.event_time_ms = inv.event_time_ms AND inv.is_superseded
+WHERE superseded_reading.series_id = inv.series_id AND superseded_reading.event_time_ms = inv.event_time_ms
+  AND inv.is_superseded
   AND superseded_reading.value IS NOT DISTINCT FROM inv.value;
 
 -- name: find_successors
@@ -62,9 +69,11 @@ WHERE superseded_reading.series_id = inv.series_id AND superseded_reading.event_
 CREATE OR REPLACE TEMP TABLE successor_reading AS
 SELECT sup.series_id, sup.event_time_ms, sup.value, sup.message_id, sup.stream_offset, sup.batch_id
 FROM superseded_reading sup
-JOIN invalid_stored inv ON inv.series_id = sup.series_id AND inv.event_time_ms = sup.event_time_ms AND NOT inv.is_superseded
+JOIN invalid_stored inv
+  ON inv.series_id = sup.series_id AND inv.event_time_ms = sup.event_time_ms AND NOT inv.is_superseded
 QUALIFY row_number() OVER (
-  PARTITION BY sup.series_id, sup.event_time_ms ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
+  PARTITION BY sup.series_id,
+  sup.event_time_ms ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
 ) = 1;
 
 -- name: store_successors
@@ -76,7 +85,8 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 -- Deletes the successors from superseded_reading.
 DELETE FROM superseded_reading USING successor_reading suc
 WHERE superseded_reading.series_id = suc.series_id AND superseded_reading.event_time_ms = suc.event_time_ms
-  AND superseded_reading.stream_offset IS NOT DISTINCT FROM suc.stream_offset AND superseded_reading.batch_id = suc.batch_id;
+  AND superseded_reading.stream_offset IS NOT DISTINCT FROM suc.stream_offset
+  AND superseded_reading.batch_id = suc.batch_id;
 
 -- name: delete_invalid_quarters
 -- Deletes the quarters of the series of invalid_stored, because they were learnt with invalid readings.
@@ -113,7 +123,8 @@ SELECT named.*, se.series_id, coalesce(named.first_ms < se.first_ms OR named.las
 FROM (
   SELECT counted.*, coalesce(ss.as_source, nm.name, 'default') AS source
   FROM (
-    SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
+    SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms,
+      max(event_time_ms) AS last_ms
     FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
   ) AS counted
   JOIN stream_setting ss USING (stream_id)
@@ -136,7 +147,8 @@ FROM incoming_series;
 -- Stores the new series.
 INSERT INTO series BY NAME
 SELECT
-  (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (ORDER BY stream_id, device, source) AS series_id,
+  (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (
+    ORDER BY stream_id, device, source) AS series_id,
   stream_id, device, source, min(first_ms) AS first_ms, max(last_ms) AS last_ms
 FROM incoming_series
 WHERE series_id IS NULL
@@ -161,7 +173,8 @@ WHERE ex.reason IS NULL;
 CREATE OR REPLACE TEMP TABLE repeated_reading AS
 SELECT inc.rowid AS row, inc.*,
   row_number() OVER (
-    PARTITION BY series_id, event_time_ms ORDER BY reading_rank(inc.message_id, inc.stream_offset, inc.batch_id, inc.value) DESC
+    PARTITION BY series_id, event_time_ms
+    ORDER BY reading_rank(inc.message_id, inc.stream_offset, inc.batch_id, inc.value) DESC
   ) AS preference
 FROM incoming inc
 JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS repeated
@@ -192,14 +205,18 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 --                                                again
 CREATE OR REPLACE TEMP TABLE superseded_now AS
 SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN incoming ELSE stored END), is_new,
-  CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset, CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch
+  CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset,
+  CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch
 FROM (
   SELECT inc.series_id, inc.event_time_ms,
     kr.message_id IS NOT DISTINCT FROM inc.message_id AND kr.value = inc.value
       AND coalesce(inc.stream_offset, 0) > coalesce(kr.stream_offset, 0) AS is_repetition,
-    CASE WHEN kr.message_id IS DISTINCT FROM inc.message_id THEN coalesce(kr.message_id, -1) > coalesce(inc.message_id, -1)
-      ELSE kr.value = inc.value OR (coalesce(kr.stream_offset, 0), kr.batch_id) > (coalesce(inc.stream_offset, 0), inc.batch_id) END AS is_new,
-    {value: inc.value, message_id: inc.message_id, stream_offset: inc.stream_offset, batch_id: inc.batch_id} AS incoming,
+    CASE WHEN kr.message_id IS DISTINCT FROM inc.message_id
+      THEN coalesce(kr.message_id, -1) > coalesce(inc.message_id, -1)
+      ELSE kr.value = inc.value
+        OR (coalesce(kr.stream_offset, 0), kr.batch_id) > (coalesce(inc.stream_offset, 0), inc.batch_id) END AS is_new,
+    {value: inc.value, message_id: inc.message_id, stream_offset: inc.stream_offset,
+      batch_id: inc.batch_id} AS incoming,
     {value: kr.value, message_id: kr.message_id, stream_offset: kr.stream_offset, batch_id: kr.batch_id} AS stored
   FROM incoming inc
   JOIN known_reading kr ON kr.series_id = inc.series_id AND kr.event_time_ms = inc.event_time_ms
@@ -224,7 +241,8 @@ WHERE sn.counts_batch IS NOT NULL AND reading.series_id = sn.series_id AND readi
 -- as in find_superseded.
 UPDATE excluded_reading SET stream_offset = sn.counts_offset, batch_id = sn.counts_batch
 FROM superseded_now sn
-WHERE sn.counts_batch IS NOT NULL AND excluded_reading.series_id = sn.series_id AND excluded_reading.event_time_ms = sn.event_time_ms
+WHERE sn.counts_batch IS NOT NULL AND excluded_reading.series_id = sn.series_id
+  AND excluded_reading.event_time_ms = sn.event_time_ms
   AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: drop_losing_incoming
@@ -254,7 +272,8 @@ WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGIN
 INSERT INTO excluded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
 FROM incoming inc
-SEMI JOIN excluded_range er ON er.series_id = inc.series_id AND inc.event_time_ms >= er.from_ms AND inc.event_time_ms < er.to_ms;
+SEMI JOIN excluded_range er
+  ON er.series_id = inc.series_id AND inc.event_time_ms >= er.from_ms AND inc.event_time_ms < er.to_ms;
 
 -- name: drop_incoming_exclusions
 -- Drops new readings of an excluded time from incoming, so that no later chapter sees them.
@@ -286,5 +305,10 @@ ORDER BY event_time_ms, series_id;
 -- Moves the first and last reading time of the series outwards.
 UPDATE series
 SET first_ms = least(series.first_ms, bounds.first_ms), last_ms = greatest(series.last_ms, bounds.last_ms)
-FROM (SELECT series_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM incoming_series WHERE widens GROUP BY series_id) AS bounds
+FROM (
+  SELECT series_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms
+  FROM incoming_series
+  WHERE widens
+  GROUP BY series_id
+) AS bounds
 WHERE series.series_id = bounds.series_id;

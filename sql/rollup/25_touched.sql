@@ -55,7 +55,8 @@ WHERE $all OR se.device IN (
 CREATE OR REPLACE TEMP TABLE register_change AS
 SELECT sr.series_id, src.at_ms, src.final_value, src.initial_value
 FROM stream_register_change src
-JOIN series_rule sr ON sr.stream_id = src.stream_id AND sr.device = src.device AND (src.source IS NULL OR sr.source = src.source);
+JOIN series_rule sr
+  ON sr.stream_id = src.stream_id AND sr.device = src.device AND (src.source IS NULL OR sr.source = src.source);
 
 -- name: find_touched
 -- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series
@@ -74,9 +75,12 @@ WITH changed_time AS (
   GROUP BY series_id, utc_day(event_time_ms)
   UNION ALL BY NAME
   -- Series whose rules have changed.
-  SELECT restated.series_id, least(restated.first_ms, computed.low_ms) AS from_ms, greatest(restated.last_ms, computed.high_ms) AS to_ms,
+  SELECT restated.series_id, least(restated.first_ms, computed.low_ms) AS from_ms,
+    greatest(restated.last_ms, computed.high_ms) AS to_ms,
     NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = restated.series_id) AS is_new
-  FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS restated
+  FROM (
+    SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)
+  ) AS restated
   LEFT JOIN (
     SELECT series_id, min(interval_start_ms) AS low_ms, max(interval_start_ms) AS high_ms
     FROM interval_energy WHERE $is_restated
@@ -88,7 +92,8 @@ UNION ALL BY NAME
 -- Lifetime registers beside these series.
 SELECT DISTINCT own.series_id, changed_time.from_ms, changed_time.to_ms, false AS is_new
 FROM changed_time
-JOIN series_rule beside ON beside.series_id = changed_time.series_id AND beside.method IN ('daily_energy', 'power_curve')
+JOIN series_rule beside
+  ON beside.series_id = changed_time.series_id AND beside.method IN ('daily_energy', 'power_curve')
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
 WHERE $beside AND changed_time.to_ms >= own.first_ms AND changed_time.from_ms <= own.last_ms;
 
@@ -100,7 +105,9 @@ WHERE $beside AND changed_time.to_ms >= own.first_ms AND changed_time.from_ms <=
 --   by_day              one of them restarts every day
 --   several             a source has more than one series
 SELECT min(tch.from_ms) AS low_ms, max(tch.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
-  bool_or(sr.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
+  bool_or(sr.method = 'daily_energy') AS by_day, (
+    SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule
+  ) AS several
 FROM touched tch JOIN series_rule sr USING (series_id)
 GROUP BY utc_day(tch.from_ms) ORDER BY low_ms;
 
@@ -108,5 +115,6 @@ GROUP BY utc_day(tch.from_ms) ORDER BY low_ms;
 -- Returns true if no touched series has a reading between two times ($low_ms, $high_ms).
 SELECT NOT EXISTS (
   SELECT 1 FROM reading
-  WHERE event_time_ms > $low_ms::BIGINT AND event_time_ms < $high_ms::BIGINT AND series_id IN (SELECT series_id FROM touched)
+  WHERE event_time_ms > $low_ms::BIGINT AND event_time_ms < $high_ms::BIGINT
+    AND series_id IN (SELECT series_id FROM touched)
 ) AS silent;

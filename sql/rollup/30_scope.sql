@@ -24,7 +24,8 @@ GROUP BY series_id;
 --   low_ms, high_ms     the first and the last change; null without series
 --   first_ms, last_ms   first and last reading of these series; null without series
 --   by_day              one of them restarts every day
-SELECT count(*) AS series, min(rt.from_ms) AS low_ms, max(rt.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
+SELECT count(*) AS series, min(rt.from_ms) AS low_ms, max(rt.to_ms) AS high_ms, min(sr.first_ms) AS first_ms,
+  max(sr.last_ms) AS last_ms,
   coalesce(bool_or(sr.method = 'daily_energy'), false) AS by_day
 FROM requested_time rt JOIN series_rule sr USING (series_id);
 
@@ -43,7 +44,8 @@ FROM requested_time rt JOIN series_rule sr USING (series_id);
 --   is_new                           there are new readings to learn from
 --   has_later                        there are readings after compute_to_ms, whose intervals stay the same
 CREATE OR REPLACE TEMP TABLE scope (
-  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT, compute_to_ms BIGINT, first_ms BIGINT,
+  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT,
+  compute_to_ms BIGINT, first_ms BIGINT,
   anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
 );
 
@@ -61,7 +63,8 @@ WITH found AS (
   FROM scope WHERE NOT $is_first
 ), wanted_series AS (
   -- One row for each series that is not found yet. begins_ms, ends_ms: its first and its last reading.
-  SELECT rt.series_id, rt.from_ms, rt.to_ms, rt.is_new, sr.method, sr.reach_ms, sr.first_ms AS begins_ms, sr.last_ms AS ends_ms
+  SELECT rt.series_id, rt.from_ms, rt.to_ms, rt.is_new, sr.method, sr.reach_ms, sr.first_ms AS begins_ms,
+    sr.last_ms AS ends_ms
   FROM requested_time rt
   JOIN series_rule sr USING (series_id)
   WHERE rt.series_id NOT IN (SELECT series_id FROM found)
@@ -78,7 +81,8 @@ WITH found AS (
   ) AS around
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
-  ) AS left_out ON left_out.series_id = around.series_id AND around.event_time_ms >= left_out.from_ms AND around.event_time_ms <= left_out.to_ms
+  ) AS left_out ON left_out.series_id = around.series_id AND around.event_time_ms >= left_out.from_ms
+    AND around.event_time_ms <= left_out.to_ms
 ), neighbour AS (
   -- previous_ms: the reading before the requested time. next_ms: a list of the one or two readings after it.
   -- Registers have two of them, because the statistics of a pair also use the reading before the pair.
@@ -97,11 +101,14 @@ WITH found AS (
 ), whole AS (
   -- The whole intervals of that time, or its whole days if the register restarts every day.
   SELECT changed.*,
-    CASE WHEN method = 'daily_energy' THEN first_day.start_ms ELSE start_ms_of(interval_of(changed_from_ms)) END AS compute_from_ms,
-    CASE WHEN method = 'daily_energy' THEN last_day.end_ms ELSE start_ms_of(interval_of(changed_to_ms) + 1) END AS compute_to_ms
+    CASE WHEN method = 'daily_energy' THEN first_day.start_ms
+      ELSE start_ms_of(interval_of(changed_from_ms)) END AS compute_from_ms,
+    CASE WHEN method = 'daily_energy' THEN last_day.end_ms
+      ELSE start_ms_of(interval_of(changed_to_ms) + 1) END AS compute_to_ms
   FROM changed
   LEFT JOIN local_day first_day
-    ON $by_day AND method = 'daily_energy' AND changed_from_ms >= first_day.start_ms AND changed_from_ms < first_day.end_ms
+    ON $by_day AND method = 'daily_energy' AND changed_from_ms >= first_day.start_ms
+      AND changed_from_ms < first_day.end_ms
   LEFT JOIN local_day last_day
     ON $by_day AND method = 'daily_energy' AND changed_to_ms >= last_day.start_ms AND changed_to_ms < last_day.end_ms
 ), outer_reading AS (
@@ -116,8 +123,10 @@ WITH found AS (
   -- has_...: the reading is found, or the series has no more readings on that side.
   SELECT *,
     previous_ms IS NOT NULL OR begins_ms >= from_ms AS has_previous,
-    len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms) AS has_next,
-    len(outer_before_ms) = 2 OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = outer_before_ms[1] AS has_outer_before,
+    len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method))
+      OR ends_ms <= coalesce(next_ms[1], to_ms) AS has_next,
+    len(outer_before_ms) = 2 OR begins_ms >= compute_from_ms - reach_ms
+      OR begins_ms = outer_before_ms[1] AS has_outer_before,
     outer_after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms AS has_outer_after
   FROM whole
   LEFT JOIN outer_reading USING (series_id)
@@ -145,13 +154,15 @@ WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_
 CREATE OR REPLACE TEMP TABLE reshaped_silence AS
 SELECT *
 FROM (
-  SELECT own.series_id, greatest(sc.compute_from_ms, own.first_ms) AS from_ms, least(sc.compute_to_ms - 1, own.last_ms) AS to_ms
+  SELECT own.series_id, greatest(sc.compute_from_ms, own.first_ms) AS from_ms,
+    least(sc.compute_to_ms - 1, own.last_ms) AS to_ms
   FROM scope sc
   JOIN series_rule beside USING (series_id)
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
   WHERE sc.method = 'power_curve' AND sc.compute_from_ms <= own.last_ms AND sc.compute_to_ms > own.first_ms
 ) AS shaped
-ANTI JOIN scope sc ON sc.series_id = shaped.series_id AND sc.compute_from_ms <= shaped.from_ms AND sc.compute_to_ms > shaped.to_ms;
+ANTI JOIN scope sc
+  ON sc.series_id = shaped.series_id AND sc.compute_from_ms <= shaped.from_ms AND sc.compute_to_ms > shaped.to_ms;
 
 -- name: request_reshaped_silences
 -- Requests the scope and the reshaped silences.
@@ -177,7 +188,8 @@ GROUP BY series_id;
 --                                breaks in scope or at the beginning of a series, and a rise that is the next
 --                                break after the scope, because its standstill can begin in scope
 --   intervals                    how many
-SELECT count(*) AS series, min(least(sc.first_ms, sc.compute_from_ms)) AS low_ms, max(greatest(sc.last_ms, sc.compute_to_ms)) AS high_ms,
+SELECT count(*) AS series, min(least(sc.first_ms, sc.compute_from_ms)) AS low_ms,
+  max(greatest(sc.last_ms, sc.compute_to_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT sc.method, ','), '') AS methods,
   coalesce(bool_or(sc.is_new AND sr.learns), false) AS learns,
   coalesce(bool_or(sc.has_later AND sc.method = 'total_energy' AND NOT sr.net), false) AS has_later,
@@ -193,7 +205,9 @@ JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY d
   ON beside.device = sr.device AND beside.source = sr.source
 LEFT JOIN (
   SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
-  FROM series_break WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope) AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
+  FROM series_break
+  WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope)
+    AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
   GROUP BY series_id
 ) AS next_break ON next_break.series_id = sc.series_id;
 
@@ -203,7 +217,8 @@ LEFT JOIN (
 -- $days, $starts_ms, $ends_ms: the days and their bounds, from the time zone database.
 -- local_day: day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE local_day AS
-SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms;
+SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms,
+  unnest($ends_ms::BIGINT[]) AS end_ms;
 
 -- name: bind_intervals
 -- Makes one row for each interval of the local days.
@@ -244,7 +259,9 @@ CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope
 -- Counts the readings in scope ($low_ms, $high_ms: its bounds), up to $count_max.
 SELECT count(*) AS count
 FROM (
-  SELECT 1 FROM reading rd JOIN scope sc ON sc.series_id = rd.series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
+  SELECT 1
+  FROM reading rd
+  JOIN scope sc ON sc.series_id = rd.series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
   WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   LIMIT $count_max::BIGINT
 );
@@ -267,7 +284,9 @@ SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) 
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL BY NAME
-  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms, false AS is_new FROM changed_event ce JOIN series_rule sr USING (series_id)
+  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms, false AS is_new
+  FROM changed_event ce
+  JOIN series_rule sr USING (series_id)
   UNION ALL BY NAME
   -- A restart later in the day decides whether the first reading of the day continues the day before.
   SELECT ce.series_id, ld.start_ms AS from_ms, ce.to_ms, false AS is_new
@@ -277,7 +296,8 @@ FROM (
   WHERE ce.kind = 'reset'
   UNION ALL BY NAME
   -- A daily register says what the lifetime register beside it showed at midnight.
-  SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms, false AS is_new
+  SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms,
+    false AS is_new
   FROM changed_event ce
   JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'

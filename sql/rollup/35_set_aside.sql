@@ -60,14 +60,18 @@ WHERE se.series_id IN (SELECT series_id FROM retried_series);
 -- omitted_series: stream_id, position, device, source, series_id
 CREATE OR REPLACE TEMP TABLE omitted_series AS
 SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
-FROM series_rule sr JOIN set_aside sa ON sa.stream_id = sr.stream_id AND sa.device = sr.device AND sa.source = sr.source;
+FROM series_rule sr
+JOIN set_aside sa ON sa.stream_id = sr.stream_id AND sa.device = sr.device AND sa.source = sr.source;
 
 -- name: omit_trial_series
 -- Adds the series that a trial omits. $streams, $devices, $sources: lists of the same length.
 INSERT INTO omitted_series BY NAME
 SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
 FROM series_rule sr
-JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source) AS trial
+JOIN (
+  SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device,
+    unnest($sources::VARCHAR[]) AS source
+) AS trial
   ON trial.stream_id = sr.stream_id AND trial.device = sr.device AND trial.source = sr.source;
 
 -- name: drop_omitted_rules
@@ -112,7 +116,8 @@ EXCEPT SELECT * FROM touched_day;
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted_day AS (
   -- The days with an omitted series. position: of the first omitted one.
-  SELECT td.day, td.device, td.source, any_value(td.end_ms) AS end_ms, list(os.stream_id) AS streams, min(os.position) AS position
+  SELECT td.day, td.device, td.source, any_value(td.end_ms) AS end_ms, list(os.stream_id) AS streams,
+    min(os.position) AS position
   FROM touched_day td
   JOIN omitted_series os USING (device, source)
   WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
@@ -122,9 +127,11 @@ WITH wanted_day AS (
   -- read from an omitted series. is_before: an omitted series comes before the chosen one.
   SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms, de.day IS NOT NULL AS is_stored,
     coalesce(list_contains(wanted_day.streams, de.stream_id), false) AS is_kept,
-    coalesce(ss.position > wanted_day.position, true) AS is_before, is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
+    coalesce(ss.position > wanted_day.position, true) AS is_before, is_kept
+      OR dc.day IS NULL AS stays, de AS old, dc AS new
   FROM wanted_day
-  LEFT JOIN daily_energy de ON de.day = wanted_day.day AND de.device = wanted_day.device AND de.source = wanted_day.source
+  LEFT JOIN daily_energy de
+    ON de.day = wanted_day.day AND de.device = wanted_day.device AND de.source = wanted_day.source
   LEFT JOIN day_change dc ON dc.day = wanted_day.day AND dc.device = wanted_day.device AND dc.source = wanted_day.source
   LEFT JOIN stream_setting ss ON ss.stream_id = CASE WHEN dc.day IS NULL THEN de.stream_id ELSE dc.stream_id END
 ), decided AS (
@@ -144,7 +151,8 @@ WITH wanted_day AS (
   WHERE day IN (SELECT day FROM wanted_day) AND device IN (SELECT device FROM wanted_day)
   GROUP BY ALL
 )
-SELECT decided.day, decided.device, decided.source, decided.energy_wh, decided.method, decided.stream_id, decided.flags, decided.coverage,
+SELECT decided.day, decided.device, decided.source, decided.energy_wh, decided.method, decided.stream_id, decided.flags,
+  decided.coverage,
   decided.end_ms,
   CASE
     WHEN NOT decided.is_stored THEN coalesce(history.version, 0) + 1
@@ -184,7 +192,8 @@ WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source;
 -- name: set_aside
 -- Sets a series aside, if it is not yet. $now_ms: the current time. $error, $version: see table set_aside.
 INSERT INTO set_aside BY NAME
-SELECT $stream_id AS stream_id, $device::UUID AS device, $source AS source, $now_ms::BIGINT AS since_ms, $error AS error, $version AS program_version
+SELECT $stream_id AS stream_id, $device::UUID AS device, $source AS source, $now_ms::BIGINT AS since_ms,
+  $error AS error, $version AS program_version
 WHERE NOT EXISTS (SELECT 1 FROM set_aside WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source);
 
 -- name: request_retry
@@ -194,7 +203,8 @@ UPDATE set_aside SET program_version = '' WHERE $device::UUID IS NULL OR device 
 -- name: list_set_aside
 -- Returns the series that are set aside, with the position of their stream in the configuration (null: no
 -- longer configured).
-SELECT json_extract(es.settings, '$.position')::INTEGER AS position, sa.device::VARCHAR AS device, sa.source, es.identity->>'field' AS field,
+SELECT json_extract(es.settings, '$.position')::INTEGER AS position, sa.device::VARCHAR AS device, sa.source,
+  es.identity->>'field' AS field,
   sa.since_ms::DOUBLE AS since_ms, sa.error, sa.program_version AS version
 FROM set_aside sa JOIN energy_stream es USING (stream_id)
 ORDER BY ALL;

@@ -14,7 +14,8 @@
 -- name: count_readings_of_changed_limits
 -- Counts the readings on the days whose limits have changed.
 SELECT coalesce(sum(sq.step_count), 0)::BIGINT AS readings
-FROM series_quarter sq JOIN changed_limit cl ON cl.series_id = sq.series_id AND cl.utc_day = utc_day(sq.interval_start_ms)
+FROM series_quarter sq
+JOIN changed_limit cl ON cl.series_id = sq.series_id AND cl.utc_day = utc_day(sq.interval_start_ms)
 -- Changes nothing, but lets DuckDB skip row groups of other times.
 WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
@@ -42,18 +43,21 @@ SELECT sr.device, sc.series_id, 'touched' AS kind, sc.from_ms, sc.to_ms, sc.is_n
 FROM scope sc JOIN series_rule sr USING (series_id)
 WHERE sr.device IN (SELECT device FROM waiting_device)
 UNION ALL BY NAME
-SELECT sr.device, cl.series_id, 'learnt' AS kind, cl.from_ms, cl.to_ms, false AS is_new, coalesce(counted.readings, 0) AS readings, sr.reach_ms,
+SELECT sr.device, cl.series_id, 'learnt' AS kind, cl.from_ms, cl.to_ms, false AS is_new,
+  coalesce(counted.readings, 0) AS readings, sr.reach_ms,
   $batch_id::BIGINT AS batch_id, $complete_id::BIGINT AS complete_batch_id
 FROM changed_limit cl JOIN series_rule sr USING (series_id) LEFT JOIN counted USING (series_id, utc_day)
 WHERE sr.device IN (SELECT device FROM waiting_device);
 
 -- name: drop_deferred_scope
 -- Drops the waiting devices from the scope.
-DELETE FROM scope WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
+DELETE FROM scope
+WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
 
 -- name: drop_deferred_limits
 -- Drops the changed limits of the waiting devices, which a later call applies.
-DELETE FROM changed_limit WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
+DELETE FROM changed_limit
+WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
 
 -- name: count_scope
 -- Counts the series that are left in the scope.
@@ -63,7 +67,8 @@ SELECT count(*) AS series FROM scope;
 -- Stores the batches and times of the new readings of the waiting series, because these are causes of later
 -- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change BY NAME
-SELECT se.device, inc.series_id, 'arrived' AS kind, min(inc.event_time_ms) AS from_ms, max(inc.event_time_ms) AS to_ms, true AS is_new, 0 AS readings,
+SELECT se.device, inc.series_id, 'arrived' AS kind, min(inc.event_time_ms) AS from_ms, max(inc.event_time_ms) AS to_ms,
+  true AS is_new, 0 AS readings,
   0 AS reach_ms, inc.batch_id, $complete_id::BIGINT AS complete_batch_id
 FROM incoming inc JOIN series se USING (series_id)
 WHERE inc.series_id IN (SELECT series_id FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
@@ -76,7 +81,8 @@ GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);
 CREATE OR REPLACE TEMP TABLE chosen_device AS
 SELECT device
 FROM (
-  SELECT device, row_number() OVER (ORDER BY device) AS place, sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
+  SELECT device, row_number() OVER (ORDER BY device) AS place,
+    sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
   FROM (SELECT device, sum(readings) AS readings FROM pending_change GROUP BY device)
 )
 WHERE total <= $readings_max::BIGINT OR place = 1;
@@ -89,27 +95,34 @@ WHERE total <= $readings_max::BIGINT OR place = 1;
 --   value, message_id, stream_offset   null, because no later chapter reads them
 --   batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
-SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
+SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id,
+  NULL::BIGINT AS stream_offset, batch_id
 FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM chosen_device);
 
 -- name: load_pending_touched
 -- Selects the touched time of the devices that are computed now, as find_touched does.
 -- touched: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE touched AS
-SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM chosen_device);
+SELECT series_id, from_ms, to_ms, is_new
+FROM pending_change
+WHERE kind <> 'arrived' AND device IN (SELECT device FROM chosen_device);
 
 -- name: add_pending_touched
 -- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then
 -- everything is computed in one call.
 INSERT INTO touched BY NAME
-SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
+SELECT series_id, from_ms, to_ms, is_new
+FROM pending_change
+WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: load_pending_limits
 -- Selects the days whose limits have changed, of the devices that are computed now. The new limits are stored
 -- already.
 INSERT INTO changed_limit BY NAME
 SELECT series_id, utc_day(from_ms) AS utc_day, from_ms, to_ms
-FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM chosen_device) AND series_id IN (SELECT series_id FROM series_rule);
+FROM pending_change
+WHERE kind = 'learnt' AND device IN (SELECT device FROM chosen_device)
+  AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach
 -- Uses the longer time that readings of the waiting devices covered before the limits changed, so that these

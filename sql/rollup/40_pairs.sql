@@ -21,11 +21,13 @@ CREATE OR REPLACE TEMP TABLE reading_pair AS
 FROM (
   SELECT
     series_id,
-    lag(value, 2) OVER in_order AS value_before, lag(event_time_ms) OVER in_order AS from_ms, lag(value) OVER in_order AS from_value,
+    lag(value, 2) OVER in_order AS value_before, lag(event_time_ms) OVER in_order AS from_ms,
+    lag(value) OVER in_order AS from_value,
     event_time_ms AS to_ms, value AS to_value,
     lead(event_time_ms) OVER in_order IS NULL AS is_last, is_needed
   FROM (
-    SELECT rd.series_id, rd.event_time_ms, rd.value, scoped.needs_all OR rd.event_time_ms = scoped.anchor_ms AS is_needed
+    SELECT rd.series_id, rd.event_time_ms, rd.value, scoped.needs_all
+      OR rd.event_time_ms = scoped.anchor_ms AS is_needed
     FROM reading rd
     JOIN (
       SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope

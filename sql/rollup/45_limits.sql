@@ -38,7 +38,8 @@ WITH learning_series AS (
   WHERE sc.is_new AND sr.learns
 ), pair AS (
   -- The pairs of readings. grown_from: the value from which the growth of a register counts.
-  SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from
+  SELECT *,
+    CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from
   FROM reading_pair
   WHERE from_ms IS NOT NULL
 ), measured_pair AS (
@@ -87,25 +88,30 @@ WITH summary AS (
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
     -- max(power_w, 2) is a list of the two highest values, so [2] is the second highest.
-    CASE WHEN is_register(any_value(method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
+    CASE WHEN is_register(any_value(method)) THEN quantile_disc(power_w, 0.5)
+      ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
-  JOIN (SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns) USING (series_id)
+  JOIN (
+    SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns
+  ) USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), day_growth AS (
   -- The usual power that the growth of the whole day allows, if it is needed.
-  SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
+  SELECT series_id, utc_day,
+    power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
     SELECT rd.series_id, summary.utc_day,
       -- Medians, because the first or the last reading can be a fault.
       list_aggregate(arg_min(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
       list_aggregate(arg_max(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
     FROM summary
-    JOIN series_rule sr ON sr.series_id = summary.series_id AND sr.method = 'total_energy' AND NOT sr.net AND sr.modulus_wh IS NULL
+    JOIN series_rule sr
+      ON sr.series_id = summary.series_id AND sr.method = 'total_energy' AND NOT sr.net AND sr.modulus_wh IS NULL
     JOIN reading rd ON rd.series_id = summary.series_id AND utc_day(rd.event_time_ms) = summary.utc_day
     WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND summary.step_count >= informative_changes()
       AND limit_times() * summary.power_w > learnt_power_min_w()
@@ -115,9 +121,11 @@ WITH summary AS (
 )
 SELECT
   series_id, utc_day,
-  pow(usual_power_base(), ceil(log2(nullif(least(summary.power_w, day_growth.power_w), 0)) / log2(usual_power_base()))) AS power_w,
+  pow(usual_power_base(),
+    ceil(log2(nullif(least(summary.power_w, day_growth.power_w), 0)) / log2(usual_power_base()))) AS power_w,
   round(resolution, (resolution_digits() - 1 - floor(log10(resolution)))::INTEGER) AS resolution,
-  CASE WHEN median_ms >= long_step_ms() THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
+  CASE WHEN median_ms >= long_step_ms()
+    THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
     ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms()) END AS step_ms,
   least(summary.step_count, informative_steps())::INTEGER AS step_count,
   change_count
@@ -129,7 +137,8 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
 -- name: update_known_days
 -- Updates the days that are stored already. Their limits stay for now, because find_limits compares them.
-UPDATE series_day SET power_w = lrn.power_w, resolution = lrn.resolution, step_ms = lrn.step_ms, step_count = lrn.step_count,
+UPDATE series_day
+SET power_w = lrn.power_w, resolution = lrn.resolution, step_ms = lrn.step_ms, step_count = lrn.step_count,
   change_count = lrn.change_count
 FROM learnt_day lrn WHERE series_day.series_id = lrn.series_id AND series_day.utc_day = lrn.utc_day;
 
@@ -155,13 +164,16 @@ FROM learnt_day lrn ANTI JOIN series_day USING (series_id, utc_day);
 CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
   -- One row for each series: the range of days whose limits can change, because a day near them has changed.
-  SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
+  SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day
+  FROM learnt_day
+  GROUP BY series_id
 ), near_day AS (
   -- The days of this range (is_asked), and the days from which their limits follow.
   SELECT sd.*, sd.utc_day BETWEEN around.low_day AND around.high_day AS is_asked
   FROM series_day sd JOIN around USING (series_id)
   WHERE sd.utc_day BETWEEN around.low_day - limit_days() + 1 AND around.high_day + $look_ahead::INTEGER
-    AND sd.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
+    AND sd.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1
+      AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
   -- These days, with what is usual on the days near each of them.
   SELECT *,
@@ -170,14 +182,17 @@ WITH around AS (
     -- Too few values do not show the resolution of a register.
     CASE WHEN sum(change_count) OVER near >= informative_changes()
       THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
-    CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
+    CASE WHEN step_count >= informative_steps() THEN step_ms
+      ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
   FROM near_day
-  WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
+  WINDOW near AS (PARTITION BY series_id
+    ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
 ), wanted_limit AS (
   -- The days whose limits can change, with the limits that the series learns, and the stored ones.
   SELECT usual_of_day.series_id, usual_of_day.utc_day,
     CASE WHEN sr.max_power_w IS NULL
-      THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w)) END AS new_power_w,
+      THEN least(learnt_power_max_w(),
+        greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w)) END AS new_power_w,
     CASE WHEN sr.max_power_w IS NULL AND sr.method = 'daily_energy' THEN usual_of_day.usual_w END AS new_usual_w,
     CASE WHEN is_register(sr.method) AND sr.jitter_wh IS NULL THEN usual_of_day.usual_resolution END AS new_resolution,
     CASE WHEN NOT is_register(sr.method) THEN usual_of_day.usual_step_ms END AS new_step_ms,
@@ -189,11 +204,13 @@ SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_p
   new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
   utc_day * day_ms() AS from_ms, (utc_day + 1) * day_ms() - 1 AS to_ms
 FROM wanted_limit
-WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms);
+WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w,
+  learnt_resolution, learnt_step_ms);
 
 -- name: store_limits
 -- Stores the changed limits.
-UPDATE series_day SET learnt_power_w = cl.learnt_power_w, usual_power_w = cl.usual_power_w, learnt_resolution = cl.learnt_resolution,
+UPDATE series_day
+SET learnt_power_w = cl.learnt_power_w, usual_power_w = cl.usual_power_w, learnt_resolution = cl.learnt_resolution,
   learnt_step_ms = cl.learnt_step_ms
 FROM changed_limit cl WHERE cl.series_id = series_day.series_id AND cl.utc_day = series_day.utc_day;
 
@@ -237,7 +254,9 @@ DELETE FROM series_quarter WHERE series_id IN (
   SELECT sr.series_id
   FROM series_rule sr JOIN restated_stream USING (stream_id)
   LEFT JOIN (
-    SELECT series_id, count(learnt_power_w) > 0 AS knows_power, count(learnt_resolution) > 0 AS knows_resolution FROM series_day GROUP BY series_id
+    SELECT series_id, count(learnt_power_w) > 0 AS knows_power, count(learnt_resolution) > 0 AS knows_resolution
+    FROM series_day
+    GROUP BY series_id
   ) AS learnt USING (series_id)
   WHERE NOT sr.learns OR (sr.max_power_w IS NULL) <> learnt.knows_power
     OR (is_register(sr.method) AND sr.jitter_wh IS NULL) <> learnt.knows_resolution);
@@ -249,7 +268,8 @@ DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM series WHER
 
 -- name: delete_outdated_days
 -- Deletes the days of restated series that have no quarters left.
-DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream))
+DELETE FROM series_day
+WHERE series_id IN (SELECT series_id FROM series_rule WHERE stream_id IN (SELECT stream_id FROM restated_stream))
   AND series_id NOT IN (SELECT series_id FROM series_quarter);
 
 -- name: load_day_limits
@@ -257,16 +277,20 @@ DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHE
 -- day_limit: columns of series_day
 CREATE OR REPLACE TEMP TABLE day_limit AS
 FROM series_day
-WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND series_id IN (SELECT series_id FROM scope);
+WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
+  AND series_id IN (SELECT series_id FROM scope);
 
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
 SELECT min(
-  least(power_limit(sr.max_power_w, learnt.learnt_power_w), power_limit_after_reset(sr.max_power_w, learnt.learnt_power_w, learnt.usual_power_w))
+  least(power_limit(sr.max_power_w, learnt.learnt_power_w),
+    power_limit_after_reset(sr.max_power_w, learnt.learnt_power_w, learnt.usual_power_w))
 ) AS least_power_w
 FROM scope sc
 JOIN series_rule sr USING (series_id)
 LEFT JOIN (
-  SELECT series_id, min(learnt_power_w) AS learnt_power_w, min(usual_power_w) AS usual_power_w FROM day_limit GROUP BY series_id
+  SELECT series_id, min(learnt_power_w) AS learnt_power_w, min(usual_power_w) AS usual_power_w
+  FROM day_limit
+  GROUP BY series_id
 ) AS learnt USING (series_id)
 WHERE is_register(sr.method) AND NOT sr.net;

@@ -22,14 +22,19 @@ CREATE OR REPLACE TEMP TABLE break_now AS
 WITH suspect AS MATERIALIZED (
   -- The pairs of registers that can be breaks.
   SELECT pair.*
-  FROM (SELECT * FROM reading_pair WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)) AS pair
+  FROM (
+    SELECT *
+    FROM reading_pair
+    WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)
+  ) AS pair
   JOIN scope sc USING (series_id)
   WHERE pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms AND is_register(sc.method)
 ), limited AS (
   -- The suspect pairs, with the jitter of their day, and how much the register can count in their time.
   SELECT suspect.*, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
     wh_of(
-      least(power_limit(sr.max_power_w, dl.learnt_power_w), power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w)),
+      least(power_limit(sr.max_power_w, dl.learnt_power_w),
+        power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w)),
       suspect.to_ms - suspect.from_ms) AS possible_wh
   FROM suspect
   JOIN series_rule sr ON sr.series_id = suspect.series_id
@@ -99,7 +104,8 @@ WITH stored_break AS (
   -- The stored breaks in scope, with the same columns in the same order as break_now, because EXCEPT compares
   -- them by position.
   SELECT sb.series_id, sb.from_ms, sb.from_value, sb.to_ms, sb.to_value
-  FROM series_break sb JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+  FROM series_break sb
+  JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
   WHERE sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
 SELECT *, true AS is_new FROM (FROM break_now EXCEPT FROM stored_break)
@@ -109,7 +115,8 @@ SELECT *, false AS is_new FROM (FROM stored_break EXCEPT FROM break_now);
 -- name: delete_breaks
 -- Deletes the breaks that no longer exist.
 DELETE FROM series_break USING changed_break cb
-WHERE NOT cb.is_new AND series_break.series_id = cb.series_id AND series_break.to_ms = cb.to_ms AND series_break.from_ms = cb.from_ms;
+WHERE NOT cb.is_new AND series_break.series_id = cb.series_id AND series_break.to_ms = cb.to_ms
+  AND series_break.from_ms = cb.from_ms;
 
 -- name: store_breaks
 -- Stores the new breaks.
@@ -137,7 +144,9 @@ WITH of_breaks AS (
   -- Days of registers that restart every day. Their first break also depends on the first reading of the day
   -- and on the last reading before the day.
   SELECT series_id, compute_from_ms AS from_ms, compute_to_ms - 1 AS to_ms FROM scope
-  WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
+  WHERE method = 'daily_energy' AND series_id IN (
+    SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  )
 ), of_standstills AS (
   -- Rises after a standstill. They depend on how long the register stood still, so on readings up to
   -- standstill_max_ms() before. A rise does not depend on the scope if the register moved at another break in
@@ -145,10 +154,13 @@ WITH of_breaks AS (
   SELECT series_id, to_ms AS from_ms, to_ms
   FROM (
     SELECT sb.*,
-      min(CASE WHEN sb.from_ms >= sc.compute_to_ms AND sb.from_value <> sb.to_value THEN sb.to_ms END) OVER (PARTITION BY sb.series_id) AS moved_ms
+      min(CASE WHEN sb.from_ms >= sc.compute_to_ms AND sb.from_value <> sb.to_value
+        THEN sb.to_ms END) OVER (PARTITION BY sb.series_id) AS moved_ms
     FROM series_break sb
-    JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms > sc.compute_from_ms AND sb.to_ms <= sc.compute_to_ms + standstill_max_ms()
-    WHERE sc.is_new AND sc.method = 'total_energy' AND sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
+    JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms > sc.compute_from_ms
+      AND sb.to_ms <= sc.compute_to_ms + standstill_max_ms()
+    WHERE sc.is_new AND sc.method = 'total_energy'
+      AND sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
   )
   WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
 ), of_beginnings AS (
@@ -185,7 +197,8 @@ WITH nearby_break AS (
   -- The breaks around the changes. The beginning and the end of each range are searched among them.
   SELECT series_id, to_ms AS break_ms, decided_ms FROM series_break
   WHERE series_id IN (SELECT series_id FROM changed_range)
-    AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
+    AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT
+      AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
 ), nearest_break AS (
   -- One row for each series. before_ms, next_ms: the breaks next to the change. after_ms, decided: the last
   -- decided break before it, and the first $ahead ones after it.
@@ -212,22 +225,27 @@ WITH nearby_break AS (
       ELSE coalesce(next_ms - 1, forever_ms())
     END AS last_ms
   FROM nearest_break
-  LEFT JOIN local_day first_day ON method = 'daily_energy' AND from_ms >= first_day.start_ms AND from_ms < first_day.end_ms
+  LEFT JOIN local_day first_day
+    ON method = 'daily_energy' AND from_ms >= first_day.start_ms AND from_ms < first_day.end_ms
   LEFT JOIN local_day last_day ON method = 'daily_energy' AND to_ms >= last_day.start_ms AND to_ms < last_day.end_ms
 )
-SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS after_ms, first_ms AS from_ms, last_ms AS to_ms,
+SELECT series_id, method,
+  CASE WHEN method = 'total_energy' THEN after_ms END AS after_ms, first_ms AS from_ms, last_ms AS to_ms,
   CASE WHEN is_register(method) OR next_ms IS NULL THEN last_ms ELSE next_ms END AS seen_ms, to_ms AS changed_ms
 FROM bounded;
 
 -- name: check_judging_ends
 -- Returns open = true if some range begins with its series or has no end. Then there is no earlier or later
 -- break, or find_judging_ranges has not searched far enough.
-SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judging_range;
+SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open
+FROM judging_range;
 
 -- name: judge_everything
 -- Extends every range to all breaks of its series, for tests that compare. A register that restarts every day
 -- is judged day by day.
-UPDATE judging_range SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
+UPDATE judging_range
+SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms()
+WHERE method <> 'daily_energy';
 
 -- name: extend_judging
 -- Extends ranges to the given ends, because no break was found after which nothing is different. $ends: JSON
@@ -239,7 +257,8 @@ WHERE judging_range.series_id = ended.series_id;
 -- name: count_breaks_to_judge
 -- Counts the breaks to judge.
 SELECT count(*) AS breaks
-FROM series_break sb JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms > jr.from_ms AND sb.to_ms <= jr.seen_ms
+FROM series_break sb
+JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms > jr.from_ms AND sb.to_ms <= jr.seen_ms
 WHERE sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
 -- name: list_judged_series
@@ -255,11 +274,15 @@ WITH first_reading AS (
   -- The first reading of each register that is judged from its beginning.
   SELECT rd.series_id, rd.value
   FROM (
-    SELECT sr.series_id, sr.first_ms FROM judging_range jr JOIN series_rule sr USING (series_id) WHERE jr.after_ms IS NULL AND is_register(jr.method)
+    SELECT sr.series_id, sr.first_ms
+    FROM judging_range jr
+    JOIN series_rule sr USING (series_id)
+    WHERE jr.after_ms IS NULL AND is_register(jr.method)
   ) AS beginning
   JOIN reading rd ON rd.series_id = beginning.series_id AND rd.event_time_ms = beginning.first_ms
 )
-SELECT jr.series_id, jr.method, jr.to_ms AS judging_to_ms, jr.changed_ms, sr.max_power_w IS NULL AS is_learnt, sr.modulus_wh,
+SELECT jr.series_id, jr.method, jr.to_ms AS judging_to_ms, jr.changed_ms, sr.max_power_w IS NULL AS is_learnt,
+  sr.modulus_wh,
   sr.first_ms, first_reading.value AS first_value, sr.last_ms
 FROM judging_range jr
 JOIN series_rule sr ON sr.series_id = jr.series_id
@@ -288,7 +311,8 @@ WITH judged_break AS MATERIALIZED (
   -- The breaks of this part. The one at after_ms is not judged again, but judging begins with its value.
   SELECT sb.*, jr.method, sb.to_ms > jr.from_ms AS is_judged, coalesce(sb.to_ms = jr.after_ms, false) AS is_start
   FROM series_break sb
-  JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms <= jr.seen_ms AND (sb.to_ms > jr.from_ms OR sb.to_ms = jr.after_ms)
+  JOIN judging_range jr
+    ON jr.series_id = sb.series_id AND sb.to_ms <= jr.seen_ms AND (sb.to_ms > jr.from_ms OR sb.to_ms = jr.after_ms)
   WHERE jr.series_id % $parts::BIGINT = $part::BIGINT
     AND sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
 ), rise AS MATERIALIZED (
@@ -299,23 +323,31 @@ WITH judged_break AS MATERIALIZED (
   -- One row for each rise: since when the register has shown the value before the rise; null if longer than a
   -- standstill can last. moved_ms: the last reading with another value. is_since_first: all readings of the
   -- series up to the rise are read.
-  SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
+  SELECT series_id, to_ms,
+    min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
-    SELECT rise.series_id, rise.to_ms, rd.event_time_ms, rise.from_ms - standstill_max_ms() <= sr.first_ms AS is_since_first,
-      max(CASE WHEN rd.value <> rise.from_value THEN rd.event_time_ms END) OVER (PARTITION BY rise.series_id, rise.to_ms) AS moved_ms
+    SELECT rise.series_id, rise.to_ms, rd.event_time_ms,
+      rise.from_ms - standstill_max_ms() <= sr.first_ms AS is_since_first,
+      max(CASE WHEN rd.value <> rise.from_value
+        THEN rd.event_time_ms END) OVER (PARTITION BY rise.series_id, rise.to_ms) AS moved_ms
     FROM rise
     JOIN series_rule sr USING (series_id)
-    JOIN reading rd ON rd.series_id = rise.series_id AND rd.event_time_ms BETWEEN rise.from_ms - standstill_max_ms() AND rise.from_ms
-    WHERE rd.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms() AND (SELECT max(from_ms) FROM rise)
+    JOIN reading rd
+      ON rd.series_id = rise.series_id AND rd.event_time_ms BETWEEN rise.from_ms - standstill_max_ms() AND rise.from_ms
+    WHERE rd.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms()
+      AND (SELECT max(from_ms) FROM rise)
   )
   GROUP BY series_id, to_ms
 ), morning AS (
   -- One row for each day of a register that restarts every day: its first reading, and the last reading of
   -- the day before.
-  SELECT pair.series_id, idy.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value, pair.to_ms AS first_ms,
+  SELECT pair.series_id, idy.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value,
+    pair.to_ms AS first_ms,
     pair.to_value AS first_value
   FROM (
-    SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')
+    SELECT *
+    FROM reading_pair
+    WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')
   ) AS pair
   JOIN interval_day idy ON idy.interval_index = interval_of(pair.to_ms)
   WHERE pair.from_ms < idy.start_ms
@@ -323,13 +355,15 @@ WITH judged_break AS MATERIALIZED (
   -- The limits of the days with breaks. This is not day_limit, which has the days in scope only, because
   -- breaks before the scope are judged too.
   SELECT * FROM series_day
-  WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
+  WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break)
+    AND (SELECT utc_day(max(to_ms)) FROM judged_break)
 )
 SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
   judged_break.decided_ms, judged_break.is_start,
   CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
     ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w) END AS max_power_w,
-  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w) AS max_power_after_reset_w,
+  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w,
+    learnt_limit.usual_power_w) AS max_power_after_reset_w,
   jitter(sr.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
   is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_limit.learnt_step_ms),
     coalesce(sr.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
@@ -338,9 +372,11 @@ SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, ju
   morning.before_ms, morning.before_value, morning.first_ms, morning.first_value
 FROM judged_break
 JOIN series_rule sr ON sr.series_id = judged_break.series_id
-LEFT JOIN learnt_limit ON learnt_limit.series_id = judged_break.series_id AND learnt_limit.utc_day = utc_day(judged_break.to_ms)
+LEFT JOIN learnt_limit
+  ON learnt_limit.series_id = judged_break.series_id AND learnt_limit.utc_day = utc_day(judged_break.to_ms)
 LEFT JOIN standstill ON standstill.series_id = judged_break.series_id AND standstill.to_ms = judged_break.to_ms
-LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms) END
+LEFT JOIN interval_day idy
+  ON idy.interval_index = CASE WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms) END
 LEFT JOIN morning ON morning.series_id = judged_break.series_id AND morning.start_ms = idy.start_ms
 ORDER BY judged_break.series_id, judged_break.to_ms;
 
@@ -383,7 +419,8 @@ SELECT *, false AS is_new FROM (FROM stored_event EXCEPT FROM event_now);
 -- name: delete_events
 -- Deletes the events that no longer exist.
 DELETE FROM energy_event USING changed_event ce
-WHERE NOT ce.is_new AND energy_event.series_id = ce.series_id AND energy_event.kind = ce.kind AND energy_event.from_ms = ce.from_ms
+WHERE NOT ce.is_new AND energy_event.series_id = ce.series_id AND energy_event.kind = ce.kind
+  AND energy_event.from_ms = ce.from_ms
   AND energy_event.to_ms = ce.to_ms;
 
 -- name: store_events
@@ -395,5 +432,8 @@ SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FRO
 -- Stores the changed decided_ms of breaks. $decided: JSON array of {series_id, to_ms, decided_ms}; decided_ms
 -- is null if the register is not believed at the break.
 UPDATE series_break SET decided_ms = decided.decided_ms
-FROM (SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)) AS decided
+FROM (
+  SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'),
+    recursive := true)
+) AS decided
 WHERE series_break.series_id = decided.series_id AND series_break.to_ms = decided.to_ms;

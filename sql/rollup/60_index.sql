@@ -63,7 +63,8 @@ WITH event AS (
   -- The events that overlap the scope.
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
 )
-SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kept.value, stored.last_value) AS mark, here.kind, here.energy_wh,
+SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kept.value, stored.last_value) AS mark,
+  here.kind, here.energy_wh,
   count(here.kind) OVER (PARTITION BY kept.series_id ORDER BY kept.event_time_ms) AS index_segment
 FROM (
   SELECT sc.series_id, sc.method, sc.anchor_ms, rd.event_time_ms, rd.value
@@ -74,7 +75,8 @@ FROM (
     AND sc.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
       SELECT 1 FROM event
-      WHERE event.series_id = rd.series_id AND is_left_out(event.kind) AND rd.event_time_ms BETWEEN event.from_ms AND event.to_ms)
+      WHERE event.series_id = rd.series_id AND is_left_out(event.kind)
+        AND rd.event_time_ms BETWEEN event.from_ms AND event.to_ms)
 ) AS kept
 LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
@@ -132,7 +134,9 @@ FROM rebased;
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
 SELECT pair.series_id, pair.to_ms, bit_or(event_flag(ev.kind)) AS flags
 FROM (
-  SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms, event_time_ms AS to_ms FROM index_reading
+  SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms,
+    event_time_ms AS to_ms
+  FROM index_reading
 ) AS pair
 JOIN energy_event ev ON ev.series_id = pair.series_id AND ev.from_ms > pair.from_ms AND ev.to_ms < pair.to_ms
 WHERE ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
@@ -154,7 +158,8 @@ WITH marked AS (
   -- The index readings, with the reading before. high_mark: the highest mark of the segment so far; of net
   -- registers the reading itself.
   SELECT ir.*, sr.net, sr.within_day,
-    CASE WHEN sr.net THEN ir.mark ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms) END AS high_mark,
+    CASE WHEN sr.net THEN ir.mark
+      ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms) END AS high_mark,
     lag(ir.event_time_ms) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS time_before_ms
   FROM index_reading ir
   JOIN series_rule sr ON sr.series_id = ir.series_id
@@ -168,7 +173,8 @@ WITH marked AS (
   SELECT paired.*, paired.within_day AND paired.event_time_ms >= idy.end_ms AS is_new_day
   FROM paired
   -- One join condition only, because with a second one DuckDB compares each reading with each interval.
-  LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN paired.within_day THEN interval_of(paired.time_before_ms) END
+  LEFT JOIN interval_day idy
+    ON idy.interval_index = CASE WHEN paired.within_day THEN interval_of(paired.time_before_ms) END
   WHERE paired.time_before_ms IS NOT NULL
 )
 SELECT
@@ -181,7 +187,8 @@ SELECT
   lined.event_time_ms AS to_ms, lined.high_mark AS to_wh,
   lined.kind IS DISTINCT FROM 'rebase' AND NOT lined.is_new_day AS covered,
   (event_flag(lined.kind) | coalesce(sk.flags, 0)
-    | CASE WHEN lined.kind IS NULL AND lined.value < lined.previous_mark AND NOT lined.net THEN flag('jitter') ELSE 0 END)::USMALLINT AS flags,
+    | CASE WHEN lined.kind IS NULL AND lined.value < lined.previous_mark AND NOT lined.net THEN flag('jitter')
+      ELSE 0 END)::USMALLINT AS flags,
   lined.previous_mark AS mark_before
 FROM lined
 LEFT JOIN skipped_reading sk ON sk.series_id = lined.series_id AND sk.to_ms = lined.event_time_ms;

@@ -45,8 +45,10 @@ WITH restart AS (
   GROUP BY ev.series_id, idy.day
 ), limited AS (
   -- The readings with their day and limits.
-  SELECT ir.series_id, ir.event_time_ms, ir.value, ir.kind, ir.energy_wh, sr.first_ms, idy.day, idy.start_ms, idy.end_ms,
-    jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh, power_limit(sr.max_power_w, dl.learnt_power_w) AS max_power_w,
+  SELECT ir.series_id, ir.event_time_ms, ir.value, ir.kind, ir.energy_wh, sr.first_ms, idy.day, idy.start_ms,
+    idy.end_ms,
+    jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
+    power_limit(sr.max_power_w, dl.learnt_power_w) AS max_power_w,
     power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w) AS max_power_after_reset_w
   FROM index_reading ir
   JOIN series_rule sr USING (series_id)
@@ -65,7 +67,8 @@ WITH restart AS (
 ), by_day AS (
   -- These readings, with the values that the register has shown on the day up to them.
   SELECT *,
-    first_value(value_before) OVER in_day AS evening_value, max(value) OVER in_day AS highest, min(value) OVER in_day AS lowest,
+    first_value(value_before) OVER in_day AS evening_value, max(value) OVER in_day AS highest,
+    min(value) OVER in_day AS lowest,
     max(value) OVER (PARTITION BY series_id, day, index_segment ORDER BY event_time_ms) AS mark
   FROM paired
   WINDOW in_day AS (PARTITION BY series_id, day ORDER BY event_time_ms)
@@ -79,7 +82,8 @@ SELECT * EXCLUDE (restart_ms, max_power_w, end_ms),
   lag(mark) OVER in_order AS mark_before, lag(shows_day_before) OVER in_order AS showed_day_before,
   bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,
   max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
-  value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
+  value <= wh_of(max_power_after_reset_w,
+    event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
   value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
   coalesce(continues AND restart_ms - time_before_ms <= day_ms()
     AND value_before >= late_restart_share_min() * value
@@ -117,7 +121,9 @@ SELECT *,
     END
     WHEN kind = 'rebase' THEN 'rebase'
     WHEN kind IS NOT NULL THEN 'event'
-    WHEN showed_day_before AND value > value_before AND is_after_silence AND is_possible_since_midnight AND NOT restarts_late THEN 'new_day'
+    WHEN showed_day_before AND value > value_before AND is_after_silence AND is_possible_since_midnight
+      AND NOT restarts_late
+      THEN 'new_day'
     WHEN shows_day_before THEN 'carry'
     ELSE 'grow'
   END AS step_kind
@@ -136,8 +142,12 @@ WITH compared_step AS (
   -- A line for each step, and two more kinds of lines: up to midnight, and before the first reading of a
   -- series.
   SELECT series_id,
-    CASE WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms) ELSE time_before_ms END AS from_ms,
-    CASE step_kind WHEN 'grow' THEN least(grown_from, mark) WHEN 'new_day' THEN 0 WHEN 'event' THEN mark - energy_wh ELSE mark END AS from_wh,
+    CASE WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms)
+      ELSE time_before_ms END AS from_ms,
+    CASE step_kind WHEN 'grow' THEN least(grown_from, mark)
+      WHEN 'new_day' THEN 0
+      WHEN 'event' THEN mark - energy_wh
+      ELSE mark END AS from_wh,
     event_time_ms AS to_ms, mark AS to_wh,
     step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
     CASE
@@ -152,14 +162,16 @@ WITH compared_step AS (
   FROM compared_step
   UNION ALL BY NAME
   -- If the register still shows the same value after midnight, its value at midnight is known.
-  SELECT series_id, time_before_ms AS from_ms, value_before AS from_wh, end_of_before_ms AS to_ms, value_before AS to_wh, true AS covered,
+  SELECT series_id, time_before_ms AS from_ms, value_before AS from_wh, end_of_before_ms AS to_ms,
+    value_before AS to_wh, true AS covered,
     0 AS flags, value_before AS mark_before
   FROM compared_step
   WHERE step_kind = 'carry' AND day <> day_of_before
   UNION ALL BY NAME
   -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that
   -- it was the value of the day before.
-  SELECT series_id, start_ms AS from_ms, 0 AS from_wh, event_time_ms AS to_ms, value AS to_wh, true AS covered, 0 AS flags, 0 AS mark_before
+  SELECT series_id, start_ms AS from_ms, 0 AS from_wh, event_time_ms AS to_ms, value AS to_wh, true AS covered,
+    0 AS flags, 0 AS mark_before
   FROM daily_step
   WHERE event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh

@@ -23,7 +23,8 @@ CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
   -- The lines over silences, with the daily register beside. jitter_wh: of both registers together.
   SELECT il.*, daily.series_id AS daily_id,
-    jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh, daily_limit.learnt_resolution) AS jitter_wh
+    jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh,
+      daily_limit.learnt_resolution) AS jitter_wh
   FROM index_line il
   JOIN series_rule own ON own.series_id = il.series_id AND own.method = 'total_energy'
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
@@ -36,12 +37,14 @@ WITH silent AS MATERIALIZED (
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
     AND NOT EXISTS (
       SELECT 1 FROM energy_event ev
-      WHERE ev.series_id = reading.series_id AND is_left_out(ev.kind) AND reading.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
+      WHERE ev.series_id = reading.series_id AND is_left_out(ev.kind)
+        AND reading.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
         AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT)
 )
 -- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
 -- joins.
-SELECT silent.series_id, silent.from_ms, silent.from_wh, silent.to_ms, silent.to_wh, silent.covered, silent.flags, silent.mark_before,
+SELECT silent.series_id, silent.from_ms, silent.from_wh, silent.to_ms, silent.to_wh, silent.covered, silent.flags,
+  silent.mark_before,
   idy.start_ms AS midnight_ms, greatest(silent.from_wh, silent.to_wh - after.value) AS midnight_value,
   abs(silent.to_wh - after.value - silent.from_wh) > silent.jitter_wh + float_tolerance_wh() AS estimated
 FROM silent
@@ -52,7 +55,9 @@ WHERE silent.from_ms < idy.start_ms AND silent.to_ms > idy.start_ms AND after.va
 
 -- name: drop_lines_over_midnight
 -- Drops the lines that such a midnight cuts.
-DELETE FROM index_line USING midnight_anchor ma WHERE index_line.series_id = ma.series_id AND index_line.to_ms = ma.to_ms;
+DELETE FROM index_line
+USING midnight_anchor ma
+WHERE index_line.series_id = ma.series_id AND index_line.to_ms = ma.to_ms;
 
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like
@@ -63,7 +68,8 @@ SELECT series_id, from_ms, from_wh, midnight_ms AS to_ms, midnight_value AS to_w
 FROM midnight_anchor
 UNION ALL BY NAME
 SELECT series_id, midnight_ms AS from_ms, midnight_value AS from_wh, to_ms, to_wh, covered,
-  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END AS flags, midnight_value AS mark_before
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END AS flags,
+  midnight_value AS mark_before
 FROM midnight_anchor;
 
 -- name: find_silence_shape
@@ -83,23 +89,30 @@ CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   -- The silences of registers: pairs of readings if the register only grows, else lines of the index.
   SELECT series_id, from_ms, to_ms, to_value - from_value AS grown_wh FROM reading_pair
-  WHERE to_ms - from_ms > silence_ms() AND to_value > from_value AND series_id NOT IN (SELECT series_id FROM needs_full_index)
+  WHERE to_ms - from_ms > silence_ms() AND to_value > from_value
+    AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL BY NAME
-  SELECT series_id, from_ms, to_ms, to_wh - from_wh AS grown_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
+  SELECT series_id, from_ms, to_ms, to_wh - from_wh AS grown_wh
+  FROM index_line
+  WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
 ), silence_beside_power AS MATERIALIZED (
   -- These silences, with the first power of the same source, in the order of the configuration.
-  SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh, arg_min(power.series_id, power.position) AS power_id
+  SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh,
+    arg_min(power.series_id, power.position) AS power_id
   FROM silence
-  JOIN series_rule own ON own.series_id = silence.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
+  JOIN series_rule own
+    ON own.series_id = silence.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
   JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
   GROUP BY ALL
 ), known AS (
   -- The energy of power in the intervals that lie wholly in the silence.
   SELECT silence_beside_power.series_id, silence_beside_power.from_ms, silence_beside_power.to_ms,
-    interval_of(measured.interval_start_ms) AS interval_index, greatest(measured.exact_nwh, 0) AS nwh, measured.covered_ms
+    interval_of(measured.interval_start_ms) AS interval_index, greatest(measured.exact_nwh, 0) AS nwh,
+    measured.covered_ms
   FROM (
     SELECT * FROM interval_energy
-    WHERE series_id IN (SELECT power_id FROM silence_beside_power) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    WHERE series_id IN (SELECT power_id FROM silence_beside_power)
+      AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   ) AS measured
   JOIN silence_beside_power
     ON silence_beside_power.power_id = measured.series_id AND measured.interval_start_ms >= silence_beside_power.from_ms
@@ -107,22 +120,27 @@ WITH silence AS (
 ), summed_power AS (
   -- Each interval of the silences, with the running sums of energy and of known time, and the sums over the
   -- whole silence.
-  SELECT silent_interval.series_id, silent_interval.from_ms, silent_interval.to_ms, silent_interval.grown_wh, silent_interval.interval_index,
+  SELECT silent_interval.series_id, silent_interval.from_ms, silent_interval.to_ms, silent_interval.grown_wh,
+    silent_interval.interval_index,
     sum(coalesce(known.nwh, 0)) OVER so_far AS nwh, sum(coalesce(known.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(known.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(known.covered_ms, 0)) OVER whole AS known_ms_all
-  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS silent_interval
+  FROM (
+    SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power
+  ) AS silent_interval
   LEFT JOIN known ON known.series_id = silent_interval.series_id AND known.to_ms = silent_interval.to_ms
     AND known.interval_index = silent_interval.interval_index
   WINDOW whole AS (PARTITION BY silent_interval.series_id, silent_interval.to_ms),
     so_far AS (PARTITION BY silent_interval.series_id, silent_interval.to_ms ORDER BY silent_interval.interval_index)
 )
 SELECT series_id, interval_index + 1 AS interval_index,
-  coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
+  coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share
+    + nwh / nwh_all * (1 - rest_share) AS share,
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
   SELECT *, (start_ms_of(interval_index + 1) - from_ms - known_ms)::DOUBLE AS unknown_ms,
     -- The share of time without power: its even share, but at most what power leaves of the growth.
-    least((to_ms - from_ms - known_ms_all) / (to_ms - from_ms), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
+    least((to_ms - from_ms - known_ms_all) / (to_ms - from_ms),
+      greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
   FROM summed_power
   WHERE nwh_all > 0
 );

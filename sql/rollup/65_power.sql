@@ -20,14 +20,17 @@ WITH sample AS (
   -- The samples that are not left out, with their neighbours and the rules of their day.
   SELECT rp.series_id, lag(rp.to_ms) OVER in_order AS before_ms, lag(rp.to_value) OVER in_order AS value_before,
     rp.to_ms AS at_ms, rp.to_value AS value, lead(rp.to_ms) OVER in_order AS next_ms,
-    max_gap(sr.max_gap_ms, dl.learnt_step_ms) AS max_gap_ms, reading_interval(sr.interval_ms, dl.learnt_step_ms) AS interval_ms,
+    max_gap(sr.max_gap_ms, dl.learnt_step_ms) AS max_gap_ms,
+    reading_interval(sr.interval_ms, dl.learnt_step_ms) AS interval_ms,
     sr.label_end, sr.direction,
     CASE WHEN sr.method = 'interval_energy' THEN 'interval_energy' ELSE sr.sampling END AS sampling
   FROM reading_pair rp
   JOIN series_rule sr USING (series_id)
   LEFT JOIN day_limit dl ON dl.series_id = rp.series_id AND dl.utc_day = utc_day(rp.to_ms)
   WHERE NOT is_register(sr.method)
-    AND NOT EXISTS (SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms)
+    AND NOT EXISTS (
+      SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms
+    )
   WINDOW in_order AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
 )
 -- Instantaneous power: from sample to sample.
@@ -36,7 +39,8 @@ SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms
 FROM sample WHERE sampling = 'instantaneous'
 UNION ALL BY NAME
 -- Power that is sent on change: the value of a sample, until the next one.
-SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value_before AS to_w, true AS covered
+SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value_before AS to_w,
+  true AS covered
 FROM sample WHERE sampling = 'on_change'
 UNION ALL BY NAME
 -- An average, over its own interval.
@@ -46,8 +50,10 @@ FROM (
     CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
   FROM (
     SELECT series_id, direction, sampling, value,
-      CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END AS from_ms,
-      CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
+      CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms))
+        ELSE at_ms END AS from_ms,
+      CASE WHEN label_end THEN at_ms
+        ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
     FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
   )
 )
@@ -76,7 +82,8 @@ WITH line AS (
   UNION ALL BY NAME
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there,
   -- and its other part is zero.
-  SELECT series_id, part.from_ms, greatest(part.from_w, 0) AS from_w, part.to_ms, greatest(part.to_w, 0) AS to_w, covered
+  SELECT series_id, part.from_ms, greatest(part.from_w, 0) AS from_w, part.to_ms, greatest(part.to_w, 0) AS to_w,
+    covered
   FROM (
     SELECT series_id, covered, unnest(CASE
       WHEN from_w * to_w < 0 THEN [
@@ -99,8 +106,10 @@ WITH line AS (
   UNION ALL BY NAME
   -- The others are cut at each bound that they cross. The power at a bound lies on the line.
   SELECT series_id,
-    cut_from_ms AS from_ms, line_from_w + (line_to_w - line_from_w) * ((cut_from_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS from_w,
-    cut_to_ms AS to_ms, line_from_w + (line_to_w - line_from_w) * ((cut_to_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS to_w,
+    cut_from_ms AS from_ms,
+    line_from_w + (line_to_w - line_from_w) * ((cut_from_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS from_w,
+    cut_to_ms AS to_ms,
+    line_from_w + (line_to_w - line_from_w) * ((cut_to_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS to_w,
     covered, interval_index
   FROM (
     SELECT *, greatest(line_from_ms, start_ms_of(interval_index)) AS cut_from_ms,
@@ -113,5 +122,6 @@ WITH line AS (
   )
 )
 SELECT series_id, interval_index, from_ms, from_w, to_ms, to_w, covered,
-  CASE WHEN covered THEN round((from_w + to_w) / 2 * (to_ms - from_ms) / watt_ms_per_nwh())::BIGINT ELSE 0 END AS exact_nwh
+  CASE WHEN covered THEN round((from_w + to_w) / 2 * (to_ms - from_ms) / watt_ms_per_nwh())::BIGINT
+    ELSE 0 END AS exact_nwh
 FROM cut;

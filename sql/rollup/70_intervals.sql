@@ -16,8 +16,10 @@
 CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT ie.series_id, max(ie.last_ms) AS last_ms, arg_max(ie.last_value, ie.last_ms) AS last_value
 FROM interval_energy ie
-JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms AND ie.interval_start_ms < sc.compute_to_ms
-WHERE sc.has_later AND sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND ie.last_ms IS NOT NULL
+JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms
+  AND ie.interval_start_ms < sc.compute_to_ms
+WHERE sc.has_later AND sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  AND ie.last_ms IS NOT NULL
 GROUP BY ie.series_id;
 
 -- name: delete_intervals
@@ -39,7 +41,8 @@ WITH power_part AS (
   UNION ALL BY NAME
   -- Intervals with readings that are left out get the flag spike.
   SELECT ev.series_id,
-    unnest(range(interval_of(greatest(ev.from_ms, sc.compute_from_ms)), interval_of(least(ev.to_ms, sc.last_ms)) + 1)) AS interval_index,
+    unnest(range(interval_of(greatest(ev.from_ms, sc.compute_from_ms)),
+      interval_of(least(ev.to_ms, sc.last_ms)) + 1)) AS interval_index,
     0 AS exact_nwh, 0 AS covered_ms, flag('spike') AS flags
   FROM energy_event ev JOIN scope sc USING (series_id)
   WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
@@ -49,7 +52,8 @@ SELECT power_part.series_id, start_ms_of(power_part.interval_index) AS interval_
   round(sum(power_part.covered_ms))::INTEGER AS covered_ms, bit_or(power_part.flags)::USMALLINT AS flags
 FROM power_part
 JOIN scope sc ON sc.series_id = power_part.series_id
-  AND start_ms_of(power_part.interval_index) >= sc.compute_from_ms AND start_ms_of(power_part.interval_index) < sc.compute_to_ms
+  AND start_ms_of(power_part.interval_index) >= sc.compute_from_ms
+  AND start_ms_of(power_part.interval_index) < sc.compute_to_ms
 GROUP BY power_part.series_id, power_part.interval_index
 ORDER BY power_part.interval_index, power_part.series_id;
 
@@ -70,7 +74,8 @@ FROM (
     sum_wh - coalesce(lag(sum_wh) OVER (PARTITION BY series_id, day ORDER BY interval_start_ms), 0) AS energy_wh
   FROM (
     SELECT ie.series_id, ie.interval_start_ms, ie.energy_wh, idy.day,
-      round(sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day ORDER BY ie.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
+      round(sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day
+        ORDER BY ie.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
     FROM interval_energy ie
     JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
     JOIN rounded_day ON rounded_day.series_id = ie.series_id AND rounded_day.day = idy.day
@@ -234,7 +239,8 @@ SELECT interval_part.series_id, interval_part.interval_start_ms, interval_part.e
 FROM interval_part
 JOIN scope sc ON sc.series_id = interval_part.series_id
 -- Differences instead of comparisons, as in find_pairs.
-WHERE interval_part.interval_start_ms - sc.compute_from_ms >= 0 AND sc.compute_to_ms - interval_part.interval_start_ms > 0
+WHERE interval_part.interval_start_ms - sc.compute_from_ms >= 0
+  AND sc.compute_to_ms - interval_part.interval_start_ms > 0
   AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0
     OR interval_part.last_ms IS NOT NULL)
 ORDER BY interval_part.interval_start_ms;
@@ -249,7 +255,8 @@ FROM stored_mark sm
 LEFT JOIN (
   SELECT ie.series_id, max(ie.last_ms) AS last_ms, arg_max(ie.last_value, ie.last_ms) AS last_value
   FROM interval_energy ie
-  JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms AND ie.interval_start_ms < sc.compute_to_ms
+  JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms
+    AND ie.interval_start_ms < sc.compute_to_ms
   WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND ie.last_ms IS NOT NULL
     AND ie.series_id IN (SELECT series_id FROM stored_mark)
   GROUP BY ie.series_id

@@ -23,7 +23,8 @@ JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_f
 -- Adds every day of each device and source that has energy or can have it: the days of its readings and one
 -- more on either side, because an interval can lie before or after its reading.
 INSERT INTO touched_day BY NAME
-SELECT energy_day.device, energy_day.source, energy_day.day, coalesce(ld.start_ms, 0) AS start_ms, coalesce(ld.end_ms, 0) AS end_ms
+SELECT energy_day.device, energy_day.source, energy_day.day, coalesce(ld.start_ms, 0) AS start_ms,
+  coalesce(ld.end_ms, 0) AS end_ms
 FROM (
   SELECT device, source, day FROM daily_energy
   UNION
@@ -49,8 +50,12 @@ SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY 
 -- name: read_all_days_range
 -- Returns the first and the last day that can have energy, in any time zone.
 SELECT
-  least(min(day), (SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS first_day,
-  greatest(max(day), (SELECT make_timestamp(max(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS last_day
+  least(min(day), (
+    SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy
+  ))::VARCHAR AS first_day,
+  greatest(max(day), (
+    SELECT make_timestamp(max(interval_start_ms) * 1000)::DATE FROM interval_energy
+  ))::VARCHAR AS last_day
 FROM daily_energy;
 
 -- name: find_candidates
@@ -87,7 +92,11 @@ WITH wanted_day AS (
   FROM interval_energy ie
   JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
   WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND ie.series_id IN (SELECT sr.series_id FROM series_rule sr JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source)
+    AND ie.series_id IN (
+      SELECT sr.series_id
+      FROM series_rule sr
+      JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source
+    )
   GROUP BY ie.series_id, idy.day
   HAVING sum(ie.covered_ms) > 0 OR sum(ie.energy_wh) <> 0
 ), by_series AS (
@@ -118,7 +127,9 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
   row_number() OVER (
     PARTITION BY device, source, day
     ORDER BY covered_ms < best_ms - covering_share() * (end_ms - start_ms),
-      stands_still AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), standing_steps_min() * tolerance_wh), position
+      stands_still
+        AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), standing_steps_min() * tolerance_wh),
+        position
   ) AS preference,
   false AS substituted
 FROM best;
@@ -149,7 +160,8 @@ WITH chosen_register AS (
     are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
       contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh) AS is_apart,
     chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms, substitution_share(),
+      AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms,
+        substitution_share(),
         contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh) AS is_repaired,
     chosen_register.energy_wh > possible_times() * ca.peak_wh * chosen_register.covered_ms / interval_ms()
         + contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh
@@ -168,7 +180,8 @@ WITH chosen_register AS (
   -- one.
   SELECT device, source, day, power.series_id AS power_id, power.is_repaired, power.is_too_much, power.is_possible,
     arg_min(register.series_id, register.preference) FILTER (register.is_apart
-      AND NOT are_apart(register.energy_wh, register.covered_ms, power.energy_wh, power.covered_ms, contradiction_share(),
+      AND NOT are_apart(register.energy_wh, register.covered_ms, power.energy_wh, power.covered_ms,
+        contradiction_share(),
         contradiction_min_wh() + register.tolerance_wh + power.tolerance_wh)) AS agreeing_id,
     coalesce(bool_and(register.is_apart), true) AS is_alone
   FROM power
@@ -190,7 +203,8 @@ WITH chosen_register AS (
 )
 SELECT ca.* EXCLUDE (preference, substituted),
   row_number() OVER (
-    PARTITION BY ca.device, ca.source, ca.day ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id, ca.preference
+    PARTITION BY ca.device, ca.source, ca.day ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id,
+    ca.preference
   ) AS preference,
   coalesce(ca.series_id = substitute.substitute_id, false) AS substituted
 FROM day_candidate ca
@@ -217,7 +231,8 @@ WITH compared AS (
   JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
 ), witnessed AS (
   -- These methods. agreed: another witness agrees with the chosen method.
-  SELECT *, bool_or(NOT contradicts AND covers_enough AND is_register <> is_chosen_register) OVER (PARTITION BY device, source, day) AS agreed
+  SELECT *, bool_or(NOT contradicts AND covers_enough
+    AND is_register <> is_chosen_register) OVER (PARTITION BY device, source, day) AS agreed
   FROM compared
 )
 SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradicts AND NOT agreed;
@@ -239,7 +254,9 @@ WITH incomplete AS (
   -- Days of devices on which a declared source has no energy.
   SELECT DISTINCT td.device, td.day
   FROM touched_day td JOIN declared_source ds USING (device, source)
-  WHERE $declares AND NOT EXISTS (SELECT 1 FROM day_candidate ca WHERE ca.device = td.device AND ca.source = td.source AND ca.day = td.day)
+  WHERE $declares AND NOT EXISTS (
+    SELECT 1 FROM day_candidate ca WHERE ca.device = td.device AND ca.source = td.source AND ca.day = td.day
+  )
 ), day_now AS (
   -- The chosen method of each touched day, with all flags of the day.
   SELECT td.day, td.device, td.source, ca.energy_wh, ca.method, ca.stream_id,
@@ -251,11 +268,13 @@ WITH incomplete AS (
     round(ca.coverage, 4) AS coverage,
     td.end_ms
   FROM touched_day td
-  LEFT JOIN day_candidate ca ON ca.device = td.device AND ca.source = td.source AND ca.day = td.day AND ca.preference = 1
+  LEFT JOIN day_candidate ca
+    ON ca.device = td.device AND ca.source = td.source AND ca.day = td.day AND ca.preference = 1
   LEFT JOIN incomplete ON incomplete.device = td.device AND incomplete.day = td.day
   LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS contradicted
     ON contradicted.device = td.device AND contradicted.source = td.source AND contradicted.day = td.day
-  LEFT JOIN (FROM declared_source WHERE $declares) AS declared ON declared.device = td.device AND declared.source = td.source
+  LEFT JOIN (FROM declared_source WHERE $declares) AS declared
+    ON declared.device = td.device AND declared.source = td.source
   WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
 ), history AS (
   -- The newest stored version, which a day can have although it has no energy now.
@@ -273,4 +292,5 @@ SELECT day_now.*,
 FROM day_now
 LEFT JOIN daily_energy de ON de.day = day_now.day AND de.device = day_now.device AND de.source = day_now.source
 LEFT JOIN history ON history.day = day_now.day AND history.device = day_now.device AND history.source = day_now.source
-WHERE (day_now.energy_wh, day_now.stream_id, day_now.flags, day_now.coverage) IS DISTINCT FROM (de.energy_wh, de.stream_id, de.flags, de.coverage);
+WHERE (day_now.energy_wh, day_now.stream_id, day_now.flags, day_now.coverage) IS DISTINCT FROM (de.energy_wh,
+  de.stream_id, de.flags, de.coverage);

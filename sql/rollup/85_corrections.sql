@@ -17,7 +17,9 @@
 -- none, nothing of this chapter runs.
 SELECT count(*) AS count FROM correction co
 WHERE $all OR EXISTS (
-  SELECT 1 FROM touched_day td WHERE td.device = co.device AND td.source = co.source AND td.start_ms < co.to_ms AND td.end_ms > co.from_ms);
+  SELECT 1
+  FROM touched_day td
+  WHERE td.device = co.device AND td.source = co.source AND td.start_ms < co.to_ms AND td.end_ms > co.from_ms);
 
 -- name: list_corrected_ranges
 -- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days
@@ -25,7 +27,9 @@ WHERE $all OR EXISTS (
 SELECT DISTINCT cf.device::VARCHAR AS device, cf.source, cf.from_ms, cf.to_ms
 FROM correction_in_force cf
 WHERE cf.kind <> 'exclude' AND ($all OR EXISTS (
-  SELECT 1 FROM touched_day td WHERE td.device = cf.device AND td.source = cf.source AND td.start_ms < cf.to_ms AND td.end_ms > cf.from_ms))
+  SELECT 1
+  FROM touched_day td
+  WHERE td.device = cf.device AND td.source = cf.source AND td.start_ms < cf.to_ms AND td.end_ms > cf.from_ms))
 ORDER BY ALL;
 
 -- name: touch_corrected_days
@@ -40,16 +44,19 @@ EXCEPT SELECT * FROM touched_day;
 -- from which each is read. If no series has measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
-SELECT td.device, td.source, td.day, td.start_ms, td.end_ms, coalesce(measured.series_id, configured.series_id) AS series_id
+SELECT td.device, td.source, td.day, td.start_ms, td.end_ms,
+  coalesce(measured.series_id, configured.series_id) AS series_id
 FROM touched_day td
 LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS measured
   ON measured.device = td.device AND measured.source = td.source AND measured.day = td.day
 LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS configured
   ON configured.device = td.device AND configured.source = td.source
-WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT AND coalesce(measured.series_id, configured.series_id) IS NOT NULL
+WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
+  AND coalesce(measured.series_id, configured.series_id) IS NOT NULL
   AND EXISTS (
     SELECT 1 FROM correction_in_force cf
-    WHERE cf.kind <> 'exclude' AND cf.device = td.device AND cf.source = td.source AND cf.from_ms < td.end_ms AND cf.to_ms > td.start_ms);
+    WHERE cf.kind <> 'exclude' AND cf.device = td.device AND cf.source = td.source AND cf.from_ms < td.end_ms
+      AND cf.to_ms > td.start_ms);
 
 -- name: find_ready_corrections
 -- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
@@ -60,7 +67,8 @@ FROM correction_in_force cf
 JOIN (
   SELECT cf.correction_id, sum(least(dtc.end_ms, cf.to_ms) - greatest(dtc.start_ms, cf.from_ms)) AS noted_ms
   FROM correction_in_force cf
-  JOIN day_to_correct dtc ON dtc.device = cf.device AND dtc.source = cf.source AND dtc.start_ms < cf.to_ms AND dtc.end_ms > cf.from_ms
+  JOIN day_to_correct dtc
+    ON dtc.device = cf.device AND dtc.source = cf.source AND dtc.start_ms < cf.to_ms AND dtc.end_ms > cf.from_ms
   GROUP BY cf.correction_id
 ) AS noted USING (correction_id)
 WHERE cf.kind <> 'exclude' AND noted.noted_ms = cf.to_ms - cf.from_ms;
@@ -69,7 +77,8 @@ WHERE cf.kind <> 'exclude' AND noted.noted_ms = cf.to_ms - cf.from_ms;
 -- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are
 -- no longer configured. The days of such a stream are deleted too, and come back with the stream.
 DELETE FROM corrected_interval
-WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
+WHERE correction_id IN (SELECT correction_id FROM ready_correction)
+  OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
   OR series_id IN (SELECT series_id FROM series WHERE stream_id NOT IN (SELECT stream_id FROM stream_setting));
 
 -- name: store_corrected_intervals
@@ -80,7 +89,8 @@ WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correctio
 INSERT INTO corrected_interval BY NAME
 WITH slot AS (
   -- The intervals of the corrections.
-  SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id, start_ms_of(idy.interval_index) AS start_ms
+  SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id,
+    start_ms_of(idy.interval_index) AS start_ms
   FROM ready_correction rdy
   JOIN day_to_correct dtc ON dtc.device = rdy.device AND dtc.source = rdy.source
   JOIN interval_day idy ON idy.day = dtc.day
@@ -91,21 +101,24 @@ WITH slot AS (
   FROM slot
   LEFT JOIN (
     SELECT series_id, interval_start_ms, energy_wh, covered_ms FROM interval_energy
-    WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM ready_correction) AND (SELECT max(to_ms) FROM ready_correction)
+    WHERE interval_start_ms BETWEEN (SELECT min(from_ms) FROM ready_correction)
+      AND (SELECT max(to_ms) FROM ready_correction)
       AND series_id IN (SELECT series_id FROM day_to_correct)
   ) AS stored ON stored.series_id = slot.series_id AND stored.interval_start_ms = slot.start_ms
   WHERE slot.kind <> 'fill'
 ), weighed AS (
   -- These intervals. weight_wh: the measured energy, and an even share for time without measurements.
   SELECT *,
-    wh + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0) * (interval_ms() - covered_ms) AS weight_wh
+    wh + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0)
+      * (interval_ms() - covered_ms) AS weight_wh
   FROM measured
   WINDOW whole AS (PARTITION BY correction_id)
 ), running_sum AS (
   -- These intervals, with the sums of the weights up to each, and what decides how the energy is spread.
   SELECT *,
     sum(weight_wh) OVER so_far AS sum_wh, row_number() OVER so_far AS slot_number,
-    sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh, count(*) OVER whole AS slots
+    sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh,
+    count(*) OVER whole AS slots
   FROM weighed
   WINDOW whole AS (PARTITION BY correction_id), so_far AS (PARTITION BY correction_id ORDER BY start_ms)
 ), indexed AS (
@@ -119,10 +132,12 @@ WITH slot AS (
   FROM running_sum
 )
 SELECT correction_id, series_id, start_ms AS interval_start_ms,
-  index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0) AS energy_wh, flag('corrected') AS flags
+  index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0) AS energy_wh,
+  flag('corrected') AS flags
 FROM indexed
 UNION ALL BY NAME
-SELECT slot.correction_id, slot.series_id, slot.start_ms AS interval_start_ms, cv.energy_wh, flag('corrected') | flag('estimated') AS flags
+SELECT slot.correction_id, slot.series_id, slot.start_ms AS interval_start_ms, cv.energy_wh,
+  flag('corrected') | flag('estimated') AS flags
 FROM slot JOIN correction_value cv ON cv.correction_id = slot.correction_id AND cv.interval_start_ms = slot.start_ms
 WHERE slot.kind = 'fill';
 
@@ -137,7 +152,8 @@ FROM (
     AND ci.interval_start_ms >= dtc.start_ms AND ci.interval_start_ms < dtc.end_ms
   WHERE ci.series_id <> dtc.series_id
 ) AS moved
-WHERE corrected_interval.correction_id = moved.correction_id AND corrected_interval.interval_start_ms = moved.interval_start_ms;
+WHERE corrected_interval.correction_id = moved.correction_id
+  AND corrected_interval.interval_start_ms = moved.interval_start_ms;
 
 -- name: find_corrected_days
 -- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as
@@ -152,32 +168,42 @@ SELECT dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id,
   bit_or(reported.flags & (day_flags() | flag('corrected'))) AS flags,
   bool_or(reported.flags & flag('corrected') > 0 AND reported.flags & flag('estimated') > 0
     OR reported.interval_start_ms = dtc.start_ms AND reported.flags & flag('silence_start') > 0
-    OR reported.interval_start_ms + interval_ms() = dtc.end_ms AND reported.flags & flag('silence_end') > 0) AS estimated,
+    OR reported.interval_start_ms + interval_ms() = dtc.end_ms
+    AND reported.flags & flag('silence_end') > 0) AS estimated,
   count(*) FILTER (reported.flags & flag('corrected') > 0) * interval_ms() = dtc.end_ms - dtc.start_ms AS is_whole
 FROM day_to_correct dtc
 JOIN (
   SELECT * FROM reported_interval
-  WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM day_to_correct) AND (SELECT max(end_ms) FROM day_to_correct)
+  WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM day_to_correct)
+    AND (SELECT max(end_ms) FROM day_to_correct)
     AND series_id IN (SELECT series_id FROM day_to_correct)
-) AS reported ON reported.series_id = dtc.series_id AND reported.interval_start_ms >= dtc.start_ms AND reported.interval_start_ms < dtc.end_ms
+) AS reported ON reported.series_id = dtc.series_id AND reported.interval_start_ms >= dtc.start_ms
+  AND reported.interval_start_ms < dtc.end_ms
 GROUP BY dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id
 HAVING bool_or(reported.flags & flag('corrected') > 0);
 
 -- name: correct_candidates
 -- Puts the corrected energy into the chosen candidate of each day.
-UPDATE day_candidate SET energy_wh = cd.energy_wh, covered_ms = cd.covered_ms, flags = cd.flags, estimated = cd.estimated,
+UPDATE day_candidate
+SET energy_wh = cd.energy_wh, covered_ms = cd.covered_ms, flags = cd.flags, estimated = cd.estimated,
   substituted = substituted AND NOT cd.is_whole, coverage = cd.covered_ms / (cd.end_ms - cd.start_ms)
 FROM corrected_day cd
-WHERE day_candidate.preference = 1 AND day_candidate.device = cd.device AND day_candidate.source = cd.source AND day_candidate.day = cd.day;
+WHERE day_candidate.preference = 1 AND day_candidate.device = cd.device AND day_candidate.source = cd.source
+  AND day_candidate.day = cd.day;
 
 -- name: add_corrected_candidates
 -- Adds candidates for days on which nothing is measured.
 INSERT INTO day_candidate BY NAME
-SELECT cd.device, cd.source, cd.day, cd.start_ms, cd.end_ms, cd.series_id, cd.energy_wh, cd.covered_ms, cd.flags, cd.estimated,
+SELECT cd.device, cd.source, cd.day, cd.start_ms, cd.end_ms, cd.series_id, cd.energy_wh, cd.covered_ms, cd.flags,
+  cd.estimated,
   sr.method, sr.stream_id, cd.covered_ms / (cd.end_ms - cd.start_ms) AS coverage, 1 AS preference
 FROM corrected_day cd
 JOIN series_rule sr USING (series_id)
-WHERE NOT EXISTS (SELECT 1 FROM day_candidate ca WHERE ca.preference = 1 AND ca.device = cd.device AND ca.source = cd.source AND ca.day = cd.day);
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM day_candidate ca
+  WHERE ca.preference = 1 AND ca.device = cd.device AND ca.source = cd.source AND ca.day = cd.day
+);
 
 -- name: flag_excluded_days
 -- Flags all days that overlap an exclusion as corrected, even if they have no readings in that time.
@@ -190,12 +216,14 @@ WHERE preference = 1 AND EXISTS (
 -- name: drop_decided_contradictions
 -- Drops the contradictions of days that a person has corrected as a whole.
 DELETE FROM day_contradiction USING corrected_day cd
-WHERE cd.is_whole AND day_contradiction.device = cd.device AND day_contradiction.source = cd.source AND day_contradiction.day = cd.day;
+WHERE cd.is_whole AND day_contradiction.device = cd.device AND day_contradiction.source = cd.source
+  AND day_contradiction.day = cd.day;
 
 -- name: choose_corrected_device
 -- Chooses the device of a correction ($correction_id), so that find_rules finds its series.
 -- chosen_device: device
-CREATE OR REPLACE TEMP TABLE chosen_device AS SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
+CREATE
+  OR REPLACE TEMP TABLE chosen_device AS SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
 -- name: find_moved_readings
 -- Finds the readings in the time of a correction ($correction_id) that have to move between reading and
@@ -206,7 +234,10 @@ CREATE OR REPLACE TEMP TABLE chosen_device AS SELECT device FROM correction WHER
 CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
   -- The time of the correction, for each series of its source.
-  SELECT se.series_id, co.from_ms, co.to_ms FROM correction co JOIN series se USING (device, source) WHERE co.correction_id = $correction_id::BIGINT
+  SELECT se.series_id, co.from_ms, co.to_ms
+  FROM correction co
+  JOIN series se USING (device, source)
+  WHERE co.correction_id = $correction_id::BIGINT
 ), kept AS (
   -- The readings of this time that are used now.
   SELECT rd.* FROM reading rd JOIN corrected_time ON corrected_time.series_id = rd.series_id
@@ -217,11 +248,13 @@ WITH corrected_time AS (
   WHERE xr.event_time_ms >= corrected_time.from_ms AND xr.event_time_ms < corrected_time.to_ms
 )
 SELECT *, true AS is_excluded FROM kept
-SEMI JOIN excluded_range er ON er.series_id = kept.series_id AND kept.event_time_ms >= er.from_ms AND kept.event_time_ms < er.to_ms
+SEMI JOIN excluded_range er
+  ON er.series_id = kept.series_id AND kept.event_time_ms >= er.from_ms AND kept.event_time_ms < er.to_ms
 UNION ALL BY NAME
 SELECT *, false AS is_excluded FROM excluded_now
 ANTI JOIN excluded_range er
-  ON er.series_id = excluded_now.series_id AND excluded_now.event_time_ms >= er.from_ms AND excluded_now.event_time_ms < er.to_ms;
+  ON er.series_id = excluded_now.series_id AND excluded_now.event_time_ms >= er.from_ms
+    AND excluded_now.event_time_ms < er.to_ms;
 
 -- name: store_moved_exclusions
 -- Copies newly excluded readings to excluded_reading.
@@ -242,7 +275,8 @@ ORDER BY event_time_ms, series_id;
 -- name: delete_restored_exclusions
 -- Deletes readings that are no longer excluded from excluded_reading.
 DELETE FROM excluded_reading USING moved_reading mr
-WHERE NOT mr.is_excluded AND excluded_reading.series_id = mr.series_id AND excluded_reading.event_time_ms = mr.event_time_ms;
+WHERE NOT mr.is_excluded AND excluded_reading.series_id = mr.series_id
+  AND excluded_reading.event_time_ms = mr.event_time_ms;
 
 -- name: update_moved_bounds
 -- Updates the first and last reading of the series whose readings have moved. They stay if a series has no
@@ -282,7 +316,9 @@ GROUP BY series_id, utc_day(event_time_ms);
 -- Deletes the limits of the days around moved readings that can change, as in touch_moved_readings.
 -- $look_ahead: see find_limits.
 DELETE FROM series_day USING (
-  SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day FROM moved_reading GROUP BY series_id
+  SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day
+  FROM moved_reading
+  GROUP BY series_id
 ) AS moved
 WHERE series_day.series_id = moved.series_id
   AND series_day.utc_day BETWEEN moved.low_day - $look_ahead::INTEGER AND moved.high_day + limit_days() - 1;
@@ -294,12 +330,17 @@ CREATE OR REPLACE TEMP TABLE incoming (series_id INTEGER, event_time_ms BIGINT, 
 -- name: update_steps_after_correction
 -- Updates the step and the resolution of the series from the days that are left.
 UPDATE series SET step_ms = usual.step_ms, resolution = usual.resolution
-FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM series_day GROUP BY series_id) AS usual
+FROM (
+  SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
+  FROM series_day
+  GROUP BY series_id
+) AS usual
 WHERE series.series_id = usual.series_id AND series.series_id IN (SELECT series_id FROM moved_reading);
 
 -- name: list_effects
 -- Returns the changed days with their energy and flags before and after, before they are stored.
-SELECT dc.day::VARCHAR AS day, dc.device::VARCHAR AS device, dc.source, de.energy_wh AS before_wh, dc.energy_wh AS after_wh,
+SELECT dc.day::VARCHAR AS day, dc.device::VARCHAR AS device, dc.source, de.energy_wh AS before_wh,
+  dc.energy_wh AS after_wh,
   coalesce(de.flags, 0) AS before_flags, dc.flags AS after_flags
 FROM day_change dc
 LEFT JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source

@@ -44,7 +44,8 @@ WITH changed_day AS (
   -- its source, 3 for those of its device.
   SELECT changed_day.day, changed_day.device, changed_day.source, arrival.cause, 1 AS distance
   FROM changed_day
-  JOIN arrival ON arrival.device = changed_day.device AND arrival.source = changed_day.source AND arrival.day = changed_day.day
+  JOIN arrival
+    ON arrival.device = changed_day.device AND arrival.source = changed_day.source AND arrival.day = changed_day.day
   UNION ALL BY NAME
   SELECT changed_day.day, changed_day.device, changed_day.source, of_device.cause,
     CASE WHEN of_device.source = changed_day.source THEN 2 ELSE 3 END AS distance
@@ -67,7 +68,8 @@ WITH changed_day AS (
   -- The causes of the new version: the nearest ones, behind changed settings or changed limits.
   SELECT changed_day.day, changed_day.device, changed_day.source,
     CASE
-      WHEN $cause::VARCHAR IS NULL AND changed_day.version > 1 AND nearest_cause.distance > 1 AND relearnt_day.device IS NOT NULL
+      WHEN $cause::VARCHAR IS NULL AND changed_day.version > 1 AND nearest_cause.distance > 1
+        AND relearnt_day.device IS NOT NULL
         THEN list_prepend('learnt', nearest_cause.causes)
       WHEN $cause::VARCHAR IS NULL THEN coalesce(nearest_cause.causes, ['learnt'])
       -- The first version of a day has its readings as cause.
@@ -79,7 +81,8 @@ WITH changed_day AS (
   LEFT JOIN relearnt_day USING (day, device, source)
 )
 -- The versions before.
-SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms, de.batch_id, de.status,
+SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms,
+  de.batch_id, de.status,
   [] AS causes
 FROM day_change dc
 JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
@@ -100,7 +103,8 @@ WHERE daily_energy.day = dc.day AND daily_energy.device = dc.device AND daily_en
 -- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its
 -- last batch.
 INSERT INTO daily_energy BY NAME
-SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, $now_ms::BIGINT AS computed_at_ms,
+SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version,
+  $now_ms::BIGINT AS computed_at_ms,
   $batch_id::BIGINT AS batch_id
 FROM day_change
 WHERE energy_wh IS NOT NULL;
@@ -111,9 +115,12 @@ WHERE energy_wh IS NOT NULL;
 INSERT INTO dirty_partition BY NAME
 SELECT DISTINCT 'daily_energy' AS dataset, strftime(day, '%Y-%m') AS partition FROM day_change
 UNION ALL BY NAME
-SELECT DISTINCT 'daily_energy_version' AS dataset, strftime(day, '%Y-%m') AS partition FROM day_change WHERE end_ms <= $now_ms::BIGINT
+SELECT DISTINCT 'daily_energy_version' AS dataset, strftime(day, '%Y-%m') AS partition
+FROM day_change
+WHERE end_ms <= $now_ms::BIGINT
 UNION ALL BY NAME
-SELECT DISTINCT 'interval_energy' AS dataset, strftime(make_timestamp(unnest([td.start_ms, td.end_ms - 1]) * 1000), '%Y-%m-%d') AS partition
+SELECT DISTINCT 'interval_energy' AS dataset,
+  strftime(make_timestamp(unnest([td.start_ms, td.end_ms - 1]) * 1000), '%Y-%m-%d') AS partition
 FROM touched_day td
 WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT;
 

@@ -12,7 +12,8 @@
 --   day, device, source, energy_wh, method, flags
 --   coverage   share of the day, 0 to 1
 --   status, version, computed_at
-SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, coverage, status, version, computed_at FROM chosen;
+SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, coverage, status, version, computed_at
+FROM chosen;
 
 -- name: select_days_by_device
 -- Returns days by device as rows ("device_day": see balance/sum_device_day).
@@ -22,7 +23,8 @@ SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, covera
 --   method, flags
 --   coverage    share of the day, 0 to 1
 --   status, version, computed_at
-SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at FROM device_day;
+SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at
+FROM device_day;
 
 -- name: sum_periods_by_device
 -- Returns months or years by device as rows. $period_digits: number of characters of a day that name its
@@ -31,14 +33,16 @@ SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, c
 --   period, device
 --   energy_wh   of the days of the range
 --   days        number of days with energy
-SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS energy_wh,
+  count(*) AS days
 FROM device_day
 WHERE energy_wh IS NOT NULL
 GROUP BY period, device;
 
 -- name: sum_periods_by_source
 -- Like sum_periods_by_device, by device and source.
-SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS energy_wh,
+  count(*) AS days
 FROM chosen
 GROUP BY period, device, source;
 

@@ -7,7 +7,8 @@
 
 -- name: find_upload
 -- Returns an earlier upload with the same rows.
-SELECT upload_id::DOUBLE AS upload_id, row_count::DOUBLE AS row_count, revision, received_at_ms::DOUBLE AS received_at_ms
+SELECT upload_id::DOUBLE AS upload_id, row_count::DOUBLE AS row_count, revision,
+  received_at_ms::DOUBLE AS received_at_ms
 FROM upload WHERE kind = $kind AND content_hash = $content_hash ORDER BY upload_id DESC LIMIT 1;
 
 -- name: next_upload_id
@@ -29,14 +30,16 @@ SET SESSION asof_loop_join_threshold = 0;
 --   detail              the quality of a reading, or the scenario of a budget
 --   revision, is_same   decided by chapter 20
 CREATE OR REPLACE TEMP TABLE incoming (
-  line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR, detail VARCHAR, revision INTEGER,
+  line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR,
+  detail VARCHAR, revision INTEGER,
   is_same BOOLEAN
 );
 
 -- name: take_meter_rows
 -- Adds rows of intervals or registers. $rows: JSON array.
 INSERT INTO incoming BY NAME
-SELECT line, meter AS key, meter AS meter_code, start AS start_at, "end" AS end_at, energyWh AS energy_wh, direction, quality AS detail,
+SELECT line, meter AS key, meter AS meter_code, start AS start_at, "end" AS end_at, energyWh AS energy_wh, direction,
+  quality AS detail,
   1 AS revision, false AS is_same
 FROM (SELECT unnest(from_json($rows,
   '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
@@ -46,7 +49,8 @@ FROM (SELECT unnest(from_json($rows,
 -- name: take_budget_rows
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
 INSERT INTO incoming BY NAME
-SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code, start - DATE '1970-01-01' AS start_at,
+SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code,
+  start - DATE '1970-01-01' AS start_at,
   "end" - DATE '1970-01-01' + 1 AS end_at,
   energyWh AS energy_wh, NULL AS direction, scenario AS detail, 1 AS revision, false AS is_same
 FROM (SELECT unnest(from_json($rows,

@@ -14,17 +14,20 @@
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms AS start_at, meter_reading.end_ms AS end_at,
+SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms AS start_at,
+  meter_reading.end_ms AS end_at,
   meter_reading.energy_wh, meter_reading.direction, meter_reading.quality AS detail, meter_reading.revision,
   meter_reading.received_at_ms
 FROM meter_reading JOIN span USING (meter_code)
-WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < span.end_at AND meter_reading.end_ms > span.start_at;
+WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < span.end_at
+  AND meter_reading.end_ms > span.start_at;
 
 -- name: find_current_registers
 -- Selects the current register values of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_at, meter_register.at_ms AS end_at,
+SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_at,
+  meter_register.at_ms AS end_at,
   meter_register.value_wh AS energy_wh, meter_register.direction, meter_register.quality AS detail,
   meter_register.revision, 0 AS received_at_ms
 FROM meter_register JOIN span USING (meter_code)
@@ -84,7 +87,9 @@ WITH kept AS (
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), placed AS (
   -- The rows of the upload that have none.
-  SELECT inc.rowid AS new_id, inc.key, inc.start_at, inc.end_at FROM incoming inc ANTI JOIN overlap ON inc.rowid = overlap.new_id
+  SELECT inc.rowid AS new_id, inc.key, inc.start_at, inc.end_at
+  FROM incoming inc
+  ANTI JOIN overlap ON inc.rowid = overlap.new_id
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
   SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS current_start, kept.end_at AS current_end,
@@ -97,7 +102,8 @@ WITH kept AS (
   FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_at >= placed.start_at
   WHERE placed.end_at > kept.start_at
 )
-SELECT row_id, new_id, revision, current_end - current_start AS length, least(current_end, new_end) - greatest(current_start, new_start) AS shared,
+SELECT row_id, new_id, revision, current_end - current_start AS length,
+  least(current_end, new_end) - greatest(current_start, new_start) AS shared,
   false AS is_same
 FROM pair;
 

@@ -36,7 +36,9 @@ SELECT
   max(meter_register.revision) AS revision,
   max(upload.received_at_ms) AS uploaded_at_ms
 FROM meter_register JOIN upload USING (upload_id)
-WHERE meter_register.replaced_by IS NULL AND meter_register.meter_code NOT IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL)
+WHERE meter_register.replaced_by IS NULL AND meter_register.meter_code NOT IN (
+  SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL
+)
 GROUP BY meter_register.meter_code
 ORDER BY ALL;
 
