@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { cannotBeRead, errorMessage, InputError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { type FileKind, fileKind } from './file-kind.ts';
 
 /**
@@ -54,7 +55,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
     await connection.run(`SET allowed_paths = [${sqlString(path)}, ${sqlString(pattern)}]`);
     await connection.run('SET enable_external_access = false');
     await connection.run('SET lock_configuration = true');
-    for (const macro of macros) await connection.run(`CREATE MACRO ${macro}`);
+    await connection.run(loadSql('import/create_file_macros'));
   } catch (error) {
     close();
     throw error;
@@ -75,21 +76,3 @@ export function unreadable(path: string, error: unknown): InputError {
 export function fileProblem(path: string, message: string): InputError {
   return new InputError(basename(path), [{ path: '', message }]);
 }
-
-/** Macros for the statements that read a file. */
-const macros = [
-  // For ISO 8601: true if an offset or a Z follows the date.
-  "has_zone(x) AS ends_with(x, 'Z') OR ends_with(x, 'z') OR contains(x, '+') OR contains(x[11:], '-')",
-  // Excludes words that DuckDB knows, such as "epoch" and "infinity".
-  "starts_with_digit(x) AS x >= '0' AND x < ':'",
-  // DuckDB accepts no zone after a blank or after a time without seconds.
-  "without_blank(x) AS regexp_replace(upper(x), '^(.{10})[T ](\\S+) (\\S+)$', '\\1 \\2\\3')",
-  "with_seconds(x) AS regexp_replace(without_blank(x), '^(.{10})[T ](\\d\\d:\\d\\d)(Z|[+-]\\d\\d:?(\\d\\d)?)$', '\\1 \\2:00\\3')",
-  'zoned_ms(x) AS epoch_ms(coalesce(try_cast(x AS TIMESTAMPTZ), try_cast(without_blank(x) AS TIMESTAMPTZ), try_cast(with_seconds(x) AS TIMESTAMPTZ)))::DOUBLE',
-  // Numbers up to 2^53, because larger whole numbers lose digits. Excludes 1_000, inf and nan, which DuckDB
-  // accepts.
-  "plain_number(x) AS CASE WHEN contains(x, '_') THEN NULL ELSE try_cast(x AS DOUBLE) END",
-  "exact_number(n, x) AS CASE WHEN NOT isfinite(n) OR (abs(n) > 9007199254740992 AND regexp_full_match(trim(x), '[+-]?\\d+')) THEN NULL ELSE n END",
-  // A cell that is not a number, as JSON.
-  "json_of(x) AS CASE WHEN regexp_full_match(x, '-?[1-9]\\d{15,38}') THEN x::JSON ELSE to_json(left(x, 4096)) END",
-] as const;
