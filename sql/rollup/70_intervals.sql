@@ -222,7 +222,7 @@ WITH energy AS (
 ), interval_part AS (
   -- The intervals with their energy and flags. last_ms, last_value: the last reading, if it is in the
   -- interval.
-  SELECT energy.series_id, start_ms_of(energy.interval_index) AS interval_start_ms, energy.energy_wh,
+  SELECT energy.series_id, energy.interval_index, energy.energy_wh,
     (energy.known_ms - coalesce(line_flag.uncovered_ms, 0))::INTEGER AS covered_ms,
     (coalesce(line_flag.flags, 0)
       | CASE WHEN energy.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
@@ -234,16 +234,17 @@ WITH energy AS (
   LEFT JOIN line_flag ON line_flag.series_id = energy.series_id AND line_flag.interval_index = energy.interval_index
   WHERE energy.energy_wh IS NOT NULL
 )
-SELECT interval_part.series_id, interval_part.interval_start_ms, interval_part.energy_wh, interval_part.covered_ms,
-  interval_part.flags, interval_part.last_ms, interval_part.last_value
+SELECT interval_part.series_id, start_ms_of(interval_part.interval_index) AS interval_start_ms, interval_part.energy_wh,
+  interval_part.covered_ms, interval_part.flags, interval_part.last_ms, interval_part.last_value
 FROM interval_part
 JOIN scope sc ON sc.series_id = interval_part.series_id
 -- Differences instead of comparisons, as in find_pairs.
-WHERE interval_part.interval_start_ms - sc.compute_from_ms >= 0
-  AND sc.compute_to_ms - interval_part.interval_start_ms > 0
+WHERE start_ms_of(interval_part.interval_index) - sc.compute_from_ms >= 0
+  AND sc.compute_to_ms - start_ms_of(interval_part.interval_index) > 0
   AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0
     OR interval_part.last_ms IS NOT NULL)
-ORDER BY interval_part.interval_start_ms;
+-- As INTEGER, because it is sorted faster.
+ORDER BY interval_part.interval_index::INTEGER;
 
 -- name: find_moved_marks
 -- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms,

@@ -4,6 +4,7 @@ import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   daysOf,
   deviceDaysOf,
+  estimatedIntervalsOf,
   eventsOf,
   expectedDeviceDays,
   expectedRows,
@@ -56,6 +57,7 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
     const events = await eventsOf(shard);
     const rejected = await rejectedOf(shard);
     const intervals = await intervalsOf(shard);
+    const estimated = await estimatedIntervalsOf(shard);
     const deviceDays = await deviceDaysOf(shard, siteOf(cases));
     for (const one of cases) {
       const name = `${one.id}: ${one.why ?? one.note}`;
@@ -73,6 +75,7 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
       }
       if (one.events) expect.soft(events.get(one.id) ?? [], name).toEqual(one.events);
       if (one.rejected) expect.soft(rejected.get(one.id) ?? {}, name).toEqual(one.rejected);
+      if (one.estimatedIntervals) expect.soft(estimated.get(one.id), name).toEqual(one.estimatedIntervals);
       for (const [start, energyWh] of Object.entries(one.intervals ?? {})) {
         expect.soft(intervals.get(`${one.id} ${start}`), `${name}, ${start}`).toBe(energyWh);
       }

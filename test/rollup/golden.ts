@@ -61,6 +61,8 @@ export interface GoldenCase {
   rejected?: Record<string, number>;
   /** Wh of intervals, by their start. */
   intervals?: Record<string, number>;
+  /** Starts of all intervals with the flag estimated, in order. */
+  estimatedIntervals?: string[];
 }
 
 /** The members that a case may have. */
@@ -79,6 +81,7 @@ const caseKeys: Readonly<Record<keyof GoldenCase, true>> = {
   events: true,
   rejected: true,
   intervals: true,
+  estimatedIntervals: true,
 };
 
 const folder = join(import.meta.dirname, '..', 'golden');
@@ -264,10 +267,19 @@ export async function intervalsOf(shard: Shard) {
     `SELECT s.device::VARCHAR AS device, interval_start_ms::DOUBLE AS start_ms, sum(energy_wh)::DOUBLE AS wh
      FROM interval_energy JOIN series s USING (series_id) GROUP BY ALL`,
   );
-  return new Map(
-    rows.map(({ device, start_ms, wh }) => [
-      `${caseOf(device)} ${new Date(start_ms as number).toISOString().replace('.000', '')}`,
-      wh,
-    ]),
-  );
+  return new Map(rows.map(({ device, start_ms, wh }) => [`${caseOf(device)} ${startText(start_ms)}`, wh]));
 }
+
+/** The starts of the estimated intervals by case, in order. */
+export async function estimatedIntervalsOf(shard: Shard) {
+  const rows = await rowsOf(
+    shard,
+    `SELECT DISTINCT s.device::VARCHAR AS device, interval_start_ms::DOUBLE AS start_ms
+     FROM interval_energy JOIN series s USING (series_id)
+     WHERE flags & (SELECT bit FROM quality_flag WHERE flag = 'estimated') > 0 ORDER BY start_ms`,
+  );
+  const byCase = Map.groupBy(rows, ({ device }) => caseOf(device));
+  return new Map([...byCase].map(([id, starts]) => [id, starts.map(({ start_ms }) => startText(start_ms))]));
+}
+
+const startText = (startMs: unknown) => new Date(startMs as number).toISOString().replace('.000', '');
