@@ -1,6 +1,7 @@
 import { type EncodedBatch, encodeMessages, stampMessages } from '../src/contract/encode-messages.ts';
 import type { TelemetryItem } from '../src/contract/messages.ts';
 import { encodeReadHead } from '../src/stream/encode-read-head.ts';
+import { seededRandom } from '../test/support/seeded-random.ts';
 
 /**
  * An answer of the stream whose messages can get new offsets. So a few bodies are enough for a long stream.
@@ -18,7 +19,7 @@ const FIRST_OFFSET = 1_780_000_000_000n << 20n;
  * to three sources.
  */
 export function telemetryBodies(bodies: number, messages: number): StampableBody[] {
-  const random = seeded(20261120);
+  const random = seededRandom(20261120);
   return Array.from({ length: bodies }, (_, number) => {
     const items = Array.from({ length: messages }, (_, index) => item(random, number * messages + index));
     const encoded = encodeMessages(items, 'solar');
@@ -73,16 +74,5 @@ function item(random: () => number, index: number): TelemetryItem {
       reactive_power_var: Math.round((random() - 0.5) * 500),
       state_of_charge: Math.round(random() * 100),
     },
-  };
-}
-
-/** A small generator (mulberry32), so that every run decodes the same bytes. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { quickPipeline, statusOf } from '../support/bucket-services.ts';
 import { checkCommits } from '../support/check-commits.ts';
-import { FAULTS, type Fault, seededRandom, startFaultyService } from '../support/faulty-service.ts';
+import { FAULTS, type Fault, startFaultyService } from '../support/faulty-service.ts';
 import {
   CORRECTIONS_MAX,
   knownReports,
@@ -15,6 +15,7 @@ import {
 } from '../support/known-energy.ts';
 import { rounds } from '../support/rounds.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 

@@ -9,10 +9,10 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ListOptions, ObjectStore } from '../../src/storage/object-store.ts';
 import { repeatRequests } from '../../src/storage/repeat-requests.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
-import { seededRandom } from '../support/faulty-service.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const LOSSES: Fate[] = ['lose', 'drop-answer', 'late', 'status-after'];
@@ -66,14 +66,28 @@ describe.skipIf(s3Missing)('a bucket behind a network', () => {
     },
   );
 
-  test('that is down ends a request after its patience, and a creation is sent once', async () => {
+  test('that is down for a moment is asked again after pauses that double, until the patience ends', async () => {
+    let lost = 0;
+    const { lossy, direct, counts } = await stores(() => (lost++ < 3 ? 'lose' : 'pass'));
+    await direct.put('files/1', { bytes: Buffer.from('abc') });
+    const patient = repeatRequests(lossy, { pauseMs: 1, patienceMs: HOUR_MS });
+    expect(await patient.get('files/1')).toEqual(Buffer.from('abc'));
+    expect(counts.requests).toBe(4);
+
+    [lost, counts.requests] = [Number.NEGATIVE_INFINITY, 0];
+    const brief = repeatRequests(lossy, { pauseMs: 1, patienceMs: 50 });
+    await expect(brief.get('files/1')).rejects.toMatchObject({ code: 'StorageUnreachable' });
+    // The sixth request comes after 1 + 2 + 4 + 8 + 16 ms, and a seventh would come after 63 ms.
+    expect(counts.requests).toBeLessThanOrEqual(6);
+    [lost, counts.requests] = [Number.NEGATIVE_INFINITY, 0];
+    const hasty = repeatRequests(lossy, { pauseMs: HOUR_MS, patienceMs: HOUR_MS - 1 });
+    await expect(hasty.get('files/1')).rejects.toMatchObject({ code: 'StorageUnreachable' });
+    expect(counts.requests).toBe(1);
+  });
+
+  test('that is down gets the creation of a key once', async () => {
     const { lossy, counts } = await stores(() => 'lose');
-    const store = repeatRequests(lossy, { patienceMs: 500 });
-    await expect(store.get('files/1')).rejects.toMatchObject({ code: 'StorageUnreachable' });
-    // After 0, 100 and 300 ms.
-    expect(counts.requests).toBeGreaterThan(1);
-    expect(counts.requests).toBeLessThan(4);
-    counts.requests = 0;
+    const store = repeatRequests(lossy);
     await expect(store.createKey('files/1', Buffer.from('x'))).rejects.toMatchObject({
       code: 'StorageUnreachable',
     });

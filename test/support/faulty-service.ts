@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BucketServices, startBucketServices, statusOf } from './bucket-services.ts';
 import { knownWorkgroups } from './known-energy.ts';
 import { type Fate, startLossyProxy } from './lossy-proxy.ts';
+import { seededRandom } from './seeded-random.ts';
 import type { ServiceProcess } from './service-process.ts';
 import { until } from './until.ts';
 
@@ -169,15 +170,4 @@ export async function startFaultyService(seed: number, lossShare = 0): Promise<F
     },
   };
   return { ...services, stream, reports, workers, owner, make: (fault) => make[fault]() };
-}
-
-/** Numbers from 0 to below 1, the same for a seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
