@@ -6,7 +6,7 @@ import { settingPlace } from '../config/workgroup-place.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { assignmentOf } from './assignment.ts';
 import type { EventDelays } from './event-delays.ts';
@@ -201,11 +201,15 @@ async function poll(
 /** After this time a run of the roll-up leaves the rest to its next run. A publication comes in between. */
 const ROLL_UP_TURN_MS = 10 * SECOND_MS;
 
-async function rollUp({ pipeline, status }: PipelineStagesOptions, workgroupId: string, signal: AbortSignal) {
+async function rollUp(
+  { pipeline, status, clock }: PipelineStagesOptions,
+  workgroupId: string,
+  signal: AbortSignal,
+) {
   const counts = { readings: 0, rejected: 0, days: 0 };
-  const endsAtMs = performance.now() + ROLL_UP_TURN_MS;
+  const endsAtMs = elapsedOf(clock) + ROLL_UP_TURN_MS;
   let more = true;
-  while (more && !signal.aborted && performance.now() < endsAtMs) {
+  while (more && !signal.aborted && elapsedOf(clock) < endsAtMs) {
     const result = await pipeline.run(workgroupId, 'rollUp', undefined);
     for (const name of ['readings', 'rejected', 'days'] as const) counts[name] += result[name];
     const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
