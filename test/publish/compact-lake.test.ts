@@ -54,7 +54,7 @@ test.runIf(isSoak)('small files of an hour become one sorted file with the same 
   expect((await at.head()).totals.messages).toBe(40);
 });
 
-test('hours that are small together become a day, and days a month', async () => {
+test('hours that are small together become a day, and days a month, sorted by device and time', async () => {
   const at = await openOwnFixture();
   for (const hours of [0, 1, 24, 25]) {
     await landMessages(at.shard, { count: 4, storeTimeMs: TEST_START_MS + hours * HOUR_MS });
@@ -71,6 +71,10 @@ test('hours that are small together become a day, and days a month', async () =>
   expect(inFiles(await at.head(), 'messages').map(({ folder, rows }) => [folder, rows])).toEqual([
     ['table=solar/hour=2026-11', 16],
   ]);
+  const rows = `read_parquet('${at.paths.current}/messages/*/*/*.parquet', file_row_number = true)`;
+  expect(
+    await at.analyse(`SELECT file_row_number FROM ${rows} ORDER BY device, event_time, stream_offset`),
+  ).toEqual(Array.from({ length: 16 }, (_, index) => [BigInt(index)]));
   expect(await at.analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([
     [16n, 16n],
   ]);
