@@ -25,6 +25,7 @@ interface Nuisance {
   name: string;
   /** The memory that it may cost in MiB, including its clients in this process. */
   mebibytesMax: number;
+  /** Resolves when the attack is under way. */
   begin(service: StreamService, head: (method: string, path: string) => string): Promise<void>;
 }
 
@@ -32,7 +33,7 @@ const nuisances: Nuisance[] = [
   {
     name: 'two hundred long polls',
     mebibytesMax: 20,
-    async begin({ call, token }) {
+    async begin({ call, token, stream }) {
       const own = await token();
       const signal = endOfTest();
       for (let number = 0; number < 200; number++)
@@ -43,6 +44,7 @@ const nuisances: Nuisance[] = [
               () => undefined,
             );
         })();
+      await until('all are held', () => stream.counts().some(({ heldReads }) => heldReads === 200));
     },
   },
   {
@@ -52,12 +54,14 @@ const nuisances: Nuisance[] = [
       const text = `${head('GET', `${TABLE}/latest`)}X-Endless: `;
       const sockets = await open(service, 300);
       const signal = endOfTest();
+      let sent = 0;
       void (async () => {
-        for (let at = 0; !signal.aborted; at++) {
-          for (const socket of sockets) socket.write(text[at] ?? 'x');
+        for (; !signal.aborted; sent++) {
+          for (const socket of sockets) socket.write(text[sent] ?? 'x');
           await sleep(20);
         }
       })();
+      await until('each has begun', () => sent > 5);
     },
   },
   {
@@ -65,10 +69,14 @@ const nuisances: Nuisance[] = [
     mebibytesMax: 60,
     async begin(service, head) {
       const piece = Buffer.alloc(2 * MEBIBYTE, ' ');
-      for (const socket of await open(service, 40)) {
+      const sockets = await open(service, 40);
+      for (const socket of sockets) {
         socket.write(`${bodyHead(head)}Content-Length: ${8 * MEBIBYTE}\r\n\r\n`);
         socket.write(piece);
       }
+      const isDone = (socket: Socket) =>
+        socket.writableLength === 0 || socket.bytesRead > 0 || socket.destroyed;
+      await until('each is sent or refused', () => sockets.every(isDone));
     },
   },
   {
@@ -82,7 +90,8 @@ const nuisances: Nuisance[] = [
         piece,
         Buffer.from('\r\n'),
       ]);
-      for (const socket of await open(service, 20)) {
+      const sockets = await open(service, 20);
+      for (const socket of sockets) {
         socket.write(`${bodyHead(head)}Transfer-Encoding: chunked\r\n\r\n`);
         void (async () => {
           while (!signal.aborted && socket.writable) {
@@ -91,6 +100,9 @@ const nuisances: Nuisance[] = [
           }
         })();
       }
+      const isUnderWay = (socket: Socket) =>
+        socket.bytesWritten > MEBIBYTE || socket.bytesRead > 0 || socket.destroyed;
+      await until('each sends or is refused', () => sockets.every(isUnderWay));
     },
   },
   {
@@ -123,8 +135,7 @@ test.each(nuisances)(
       service,
       (method, path) => `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${theirs}\r\n`,
     );
-    await sleep(300);
-    // After all requests of the group were answered.
+    // Is answered after all requests that came before it.
     await service.call(`${TABLE}/latest?limit=1`, { token: own });
     const taken = await workWith(service, 'acme', own);
     const mebibytes = ((await heldBytes()) - before) / MEBIBYTE;

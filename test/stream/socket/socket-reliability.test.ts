@@ -159,7 +159,7 @@ test('a client with unacknowledged frames of ended subscriptions is at last not 
 
 describe('a client that reads nothing', () => {
   test('costs about one frame of memory, and is ended once it is far behind', async () => {
-    const { log, baseUrl, tokenText, clock, socket } = await setUp();
+    const { log, baseUrl, tokenText, clock, socket, connect } = await setUp();
     await appendWide(log, 10);
     const readers = await Promise.all(Array.from({ length: 8 }, () => openRawWith(baseUrl, tokenText)));
     const before = await heldBytes();
@@ -169,7 +169,11 @@ describe('a client that reads nothing', () => {
     }
     await until('all subscribed', () => socket.counts().subscriptions === 8);
     await clock.advance(3_000);
-    await sleep(500);
+    // The service has time for ten frames of each reader.
+    const other = await connect();
+    const reads = other.subscribe(request({ timestamp: 0, limit: 1_000 }));
+    await until('another reader got ten frames', () => reads.frames.length >= 10);
+    other.close();
     const kibibytes = ((await heldBytes()) - before) / readers.length / 1024;
     process.stdout.write(`a reader that takes nothing costs ${Math.max(0, kibibytes).toFixed(0)} KiB\n`);
     expect(kibibytes).toBeLessThan(2 * 1024);
