@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { addDays } from '../../src/lib/time.ts';
 import type { DailyEnergy, Profiles } from '../../src/web/facts/answers.ts';
 import { ask, openPage, served, signIn, testPage, testPageInFull } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
@@ -19,6 +20,14 @@ testPage('a day on which the clocks change by half an hour has its own number of
   expect(await page.locator('.readout-name data').first().getAttribute('value')).toBe(String(day![GARAGE]));
   expect(await page.locator('.foot').textContent()).toContain('Australia/Lord_Howe');
   expect(complaints).toEqual([]);
+
+  const step = (name: string) => page.getByRole('link', { name });
+  expect(await step('Day before').getAttribute('href')).toContain(`day=${addDays(clockDay, -1)}`);
+  expect(await step('Day after').getAttribute('href')).toContain(`day=${addDays(clockDay, 1)}`);
+  const today = (await page.locator('input[type=date]').first().getAttribute('max'))!;
+  await page.goto(`/#/island/day?day=${today}`);
+  await expect.poll(() => step('Day before').getAttribute('href')).toContain(`day=${addDays(today, -1)}`);
+  expect(await step('Day after').count()).toBe(0);
 });
 
 testPageInFull(

@@ -1,6 +1,6 @@
 import type { DayDetails, DeviceList, DeviceStatuses, Explained } from '../../../src/web/facts/answers.ts';
+import { deviceKind } from '../../../src/web/facts/device-kind.ts';
 import { amount, figureLines, missingWords, row, seriesColumns, sum } from './expected-figure.ts';
-import { kindOf } from './expected-overview.ts';
 import { isMarked } from './expected-quality.ts';
 import { ask } from './open-page.ts';
 import { daysFrom, type Facts, namerOf, shift } from './page-facts.ts';
@@ -27,7 +27,7 @@ export async function deviceLines(id: string, facts: Facts, opened?: string): Pr
   const all = Object.entries(statuses).map(([device, status]) => ({
     device,
     status,
-    kind: kindOf(status, nowMs),
+    kind: deviceKind(status, nowMs),
     name: namerOf(statuses)(device),
   }));
   const countOf = (kind: string) => all.filter((one) => one.kind === kind).length;
@@ -115,9 +115,9 @@ async function cardLines(
   const whole = sum(columns.flatMap(({ values }) => values));
   const name = period(days[0]!, today);
   return [
-    row('State', stateWords(kindOf(status, nowMs), status)),
+    row('State', stateWords(deviceKind(status, nowMs), status)),
     row('Since', status.since === null ? '–' : `<${status.since}>`),
-    row('Last data', lastData(kindOf(status, nowMs), status)),
+    row('Last data', lastData(deviceKind(status, nowMs), status)),
     row('Id', device),
     row('Sites', listed.sites.join(', ')),
     row('Meters', listed.meters.join(', ')),

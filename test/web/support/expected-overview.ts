@@ -6,6 +6,7 @@ import type {
   PipelineStatus,
   Profiles,
 } from '../../../src/web/facts/answers.ts';
+import { deviceKind } from '../../../src/web/facts/device-kind.ts';
 import { flagWords } from '../../../src/web/words/flag-words.ts';
 import {
   amount,
@@ -83,7 +84,7 @@ function stateLines(
   { zone, nowMs }: Facts,
 ): string[] {
   const serious = attention.filter(({ rank }) => rank !== 'noted');
-  const kinds = Object.values(statuses).map((status) => kindOf(status, nowMs));
+  const kinds = Object.values(statuses).map((status) => deviceKind(status, nowMs));
   const countOf = (kind: string) => kinds.filter((one) => one === kind).length;
   const known = kinds.length - countOf('unknown');
   const [heard, words] =
@@ -106,17 +107,6 @@ function stateLines(
     serious[0]?.text ?? '',
     `${count(heard)} of ${many(known, 'device')} ${heard === 1 ? 'is' : 'are'} ${words}${asleep}. ${complete}`,
   ];
-}
-
-/** How a device is, by the words of docs/design.md. */
-export function kindOf({ state, reason, since, lastSeen }: DeviceStatuses[string], nowMs: number): string {
-  const isAsleep = reason === 'asleep';
-  if (state === 'offline' && !isAsleep) return 'offline';
-  const heardAt = lastSeen ?? (isAsleep ? since : null);
-  if (heardAt !== null && nowMs - Date.parse(heardAt) > 86_400_000) return 'silent';
-  if (state === 'offline') return 'asleep';
-  if (state === 'online') return 'online';
-  return lastSeen === null ? 'unknown' : 'heard';
 }
 
 function tileLines(facts: {
@@ -239,7 +229,7 @@ function attentionOf(facts: {
     });
   }
   for (const [id, one] of Object.entries(statuses)) {
-    if (kindOf(one, nowMs) !== 'offline') continue;
+    if (deviceKind(one, nowMs) !== 'offline') continue;
     const span = one.since === null ? 'just now' : ago(one.since, nowMs);
     const words = span === 'just now' ? 'is offline' : `has been offline for ${span.replace(' ago', '')}`;
     found.push({
