@@ -155,7 +155,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
         // Compression costs more time than it saves, except on slow networks, where a proxy can do it.
         'accept-encoding': 'identity',
         'user-agent': 'wattline',
-        ...(waitSeconds !== undefined && { prefer: `wait=${Math.max(0, waitSeconds)}` }),
+        ...(waitSeconds !== undefined && { prefer: `wait=${waitSeconds}` }),
       };
       const startMs = performance.now();
       const token = await bearer(false);

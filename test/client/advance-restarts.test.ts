@@ -62,6 +62,16 @@ describe('lost positions', () => {
     expect(kinds.at(-1)).toBe('fail');
   });
 
+  test('begin the counts of failures and stalls anew, and the last restart says if a later start can help', () => {
+    const notFound = failed({ status: 404, aboutPosition: 'maybe', retryable: false });
+    expect(advancePosition(at(500, { failures: 3, stalls: 2 }), notFound)).toMatchObject({
+      position: { failures: 0, stalls: 0, restarts: 1 },
+    });
+    const worn = at(500, { restarts: defaultBounds.restartsMax });
+    expect(advancePosition(worn, notFound)).toMatchObject({ kind: 'fail', retryable: false });
+    expect(advancePosition(worn, { ...notFound, aboutPosition: 'yes' })).toMatchObject({ retryable: true });
+  });
+
   test('of a log that lost its tail: offsets that it uses again are new, kept messages are not', () => {
     const before = at(500, { epoch: 'a' });
     const step = advancePosition(
@@ -98,6 +108,7 @@ describe('lost positions', () => {
       deliver(advancePosition(step.position, batch(offsets, { epoch: 'b' }))).gap;
     const fromTimeMs = startTimeMs + 499_000;
     expect(gapAfter([3, 498, 499, 520, 530])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 520_000 });
+    expect(gapAfter([3, 530, 520])).toMatchObject({ toTimeMs: startTimeMs + 520_000 });
     expect(gapAfter([3, 498, 499])).toMatchObject({ fromTimeMs, toTimeMs: fromTimeMs });
     expect(gapAfter([510, 520])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 510_000 });
   });
@@ -115,5 +126,7 @@ describe('lost positions', () => {
     const position: Position = { ...startPosition({ kind: 'timestamp', timestampMs: startTimeMs }, last) };
     const step = deliver(advancePosition(position, batch([700], { clamped: 'retention', nextOffset: 701n })));
     expect(step.gap).toMatchObject({ reason: 'expired', from: 499n, to: 700n });
+    // An offset says by itself where the read began.
+    expect(deliver(advancePosition(at(500), batch([500], { clamped: 'retention' }))).gap).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { keepNew } from '../../src/client/keep-new.ts';
 import { defaultBounds, startPosition } from '../../src/client/position.ts';
 import type { ReadOutcome } from '../../src/client/read-outcome.ts';
 import { rounds } from '../support/rounds.ts';
-import { at, batch, deliver, delivered, failed } from './advance-batches.ts';
+import { at, batch, deliver, delivered, failed, startTimeMs } from './advance-batches.ts';
 
 describe('reading on', () => {
   test("the server's next position is sent back unchanged", () => {
@@ -32,6 +32,17 @@ describe('reading on', () => {
     expect(first.position.ask).toEqual({ kind: 'offset', offset: 6n });
     const second = deliver(advancePosition(first.position, batch([6, 7])));
     expect(second.position).toMatchObject({ inclusive: true, ask: { kind: 'offset', offset: 8n } });
+  });
+
+  test('position 0 without messages is the end of a quiet stream, and not a way back', () => {
+    const step = deliver(advancePosition(at(500), batch([], { nextOffset: 0n })));
+    expect(step).toMatchObject({ messages: 0, upToDate: true, position: { ask: { offset: 500n } } });
+  });
+
+  test('the time of the newest message never falls, so that a restart leaves no message out', () => {
+    // It is stored a second after the start, and the message before it 499 s after the start.
+    const { position } = deliver(advancePosition(at(500), batch([1_000_001n])));
+    expect(position).toMatchObject({ lastOffset: 1_000_001n, lastStoreTimeMs: startTimeMs + 499_000 });
   });
 
   test('a message that cannot be decoded is delivered once and counts for the position', () => {
@@ -146,10 +157,11 @@ describe('failures', () => {
       });
       if (step.kind === 'again') position = step.position;
     }
-    expect(advancePosition(position, failed())).toMatchObject({
+    expect(advancePosition(position, failed({ retryAfterMs: 700 }))).toMatchObject({
       kind: 'fail',
       code: 'Http500',
       retryable: true,
+      retryAfterMs: 700,
     });
   });
 

@@ -172,7 +172,8 @@ describe('batches', () => {
 
   test('no bytes are an empty sequence, but no map or array', () => {
     const none = new Uint8Array();
-    expect(interpret(none, { status: 204, contentType: '' })).toMatchObject({ kind: 'batch' });
+    for (const contentType of ['', 'application/json'])
+      expect(interpret(none, { status: 204, contentType })).toMatchObject({ kind: 'batch' });
     expect(interpret(none, { contentType: 'application/cbor-seq' })).toMatchObject({ kind: 'batch' });
     expect(interpret(none)).toMatchObject({ kind: 'error', retryable: true });
   });
@@ -233,6 +234,12 @@ describe('errors', () => {
     ['{"detail":"unknown table"}', 404, { aboutPosition: 'no', retryable: false }],
     ['slow down', 429, { retryable: true, retryAfterMs: 5_000 }],
     ['', 503, { code: 'Http503', retryable: true }],
+    ['', 425, { retryable: true }],
+    [
+      { error: 'e'.repeat(101), message: 'm'.repeat(501) },
+      500,
+      { code: 'e'.repeat(100), message: 'm'.repeat(500) },
+    ],
     ['', 403, { retryable: false, aboutPosition: 'no' }],
     ['', 304, { kind: 'error', retryable: false }],
   ])('%j under %i', (body, status, expected) => {
@@ -247,8 +254,9 @@ describe('errors', () => {
       [502, 'text/html'],
       [200, ''],
     ] as const) {
-      expect(interpret(page, { status, contentType })).toMatchObject({
+      expect(interpret(page, { status, contentType, retryAfterMs: 5_000 })).toMatchObject({
         kind: 'error',
+        retryAfterMs: 5_000,
         code: 'UnexpectedPage',
         retryable: true,
         aboutPosition: 'no',
