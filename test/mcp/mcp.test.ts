@@ -138,6 +138,7 @@ test('a request without a token, of a foreign page, of another method or with a 
       body,
     });
     await response.text();
+    if (response.ok) expect(response.headers.get('cache-control')).toBe('no-store');
     return response.status;
   };
   const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} });

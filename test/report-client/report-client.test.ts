@@ -105,6 +105,19 @@ test('reports, rows and the refusals of a real service have their types', async 
   expect(wrong).toMatchObject({ retryable: false, details: { status: 401 } });
 });
 
+test('an answer is asked for again with its ETag by the same question alone, whatever the message to wait for', async () => {
+  const at = await serve((response) => response.setHeader('ETag', 'W/"1"').end('{}'));
+  const { client } = clientOf(at.url);
+  await client.dailyEnergy({ ...days, devices: ['garage', 'roof'] });
+  await client.dailyEnergy(days);
+  await client.dailyEnergy({ ...days, after: 7n });
+  expect(at.requests.map(({ url, headers }) => [url!.split('?')[1], headers['if-none-match']])).toEqual([
+    ['startDate=2026-11-18&endDate=2026-11-19&devices=garage%2Croof', undefined],
+    ['startDate=2026-11-18&endDate=2026-11-19', undefined],
+    ['startDate=2026-11-18&endDate=2026-11-19&after=7', 'W/"1"'],
+  ]);
+});
+
 test('rows of several pages are one iterator', async () => {
   const at = await serve((response, request) => {
     const page = new URL(request.url!, 'http://x').searchParams.get('page');
@@ -140,6 +153,11 @@ test('a 503 is repeated after its Retry-After, a bounded number of times', async
     details: { status: 503, retryAfterMs: 7_000 },
   });
   expect(always.requests).toHaveLength(4);
+  const never = await serve((response) =>
+    response.writeHead(503).end('{"error":"Closed","message":"for good","retryable":false}'),
+  );
+  expect(await failureOf(clientOf(never.url).client.dailyEnergy(days))).toMatchObject({ code: 'Closed' });
+  expect(never.requests).toHaveLength(1);
 });
 
 test('an answer beyond the bound is refused, with and without an announced length', async () => {
@@ -159,6 +177,14 @@ test('an answer beyond the bound is refused, with and without an announced lengt
     });
     expect(requests).toHaveLength(1);
   }
+  const refused = await serve((response) => response.writeHead(400).end('x'.repeat(64 * 1024 + 1)));
+  expect(await failureOf(clientOf(refused.url).client.dailyEnergy(days))).toMatchObject({
+    code: 'AnswerTooLarge',
+  });
+  const wordy = await serve((response) =>
+    response.writeHead(400).end(JSON.stringify({ error: 'InvalidRequest', message: 'x'.repeat(600) })),
+  );
+  expect((await failureOf(clientOf(wordy.url).client.dailyEnergy(days))).message).toHaveLength(500);
   const fits = await serve((response) => response.end(`{"a":{}}`.padEnd(100)));
   expect(await clientOf(fits.url, { bytesMax: 100 }).client.dailyEnergy(days)).toEqual({ a: {} });
   const line = await serve((response) => response.end('x'.repeat(2 * 1024 * 1024)));
@@ -200,24 +226,27 @@ test('a refused token is renewed once, and the request is sent again', async () 
   };
   expect(await clientOf(at.url, { token }).client.dailyEnergy(days)).toEqual({});
   expect(asked).toEqual([false, true]);
+  const same = clientOf(at.url, { token: () => 'old' }).client.dailyEnergy(days);
+  expect(await failureOf(same)).toMatchObject({ details: { status: 401 } });
+  expect(at.requests).toHaveLength(3);
 });
 
-test.runIf(isFull)(
-  'an abort ends a request at once with its reason, and a silent server ends it after the time',
-  async () => {
-    const silent = await serve(() => undefined);
-    const controller = new AbortController();
-    const call = clientOf(silent.url).client.dailyEnergy(days, { signal: controller.signal });
-    controller.abort(new Error('the person has gone'));
-    await expect(call).rejects.toThrow('the person has gone');
-    const { client } = clientOf(silent.url, { timeoutMs: 50, backoff: { attemptsMax: 2 } });
-    expect(await failureOf(client.dailyEnergy(days))).toMatchObject({
-      code: 'AnswerTimeout',
-      retryable: true,
-    });
-    const halfway = await serve((response) => void response.write('{"day":1}\n'));
-    const rows = clientOf(halfway.url, { timeoutMs: 2_000 }).client.rows('audit');
-    expect((await rows.next()).value).toEqual({ day: 1 });
-    await expect(rows.next()).rejects.toMatchObject({ retryable: true });
-  },
-);
+test('an abort ends a request at once with its reason, and a silent server ends it after the time', async () => {
+  const controller = new AbortController();
+  const asked = await serve(() => controller.abort(new Error('the person has gone')));
+  const call = clientOf(asked.url).client.dailyEnergy(days, { signal: controller.signal });
+  await expect(call).rejects.toThrow('the person has gone');
+  const silent = await serve(() => undefined);
+  const { client } = clientOf(silent.url, { timeoutMs: 20, backoff: { attemptsMax: 2 } });
+  expect(await failureOf(client.dailyEnergy(days))).toMatchObject({
+    code: 'AnswerTimeout',
+    retryable: true,
+  });
+});
+
+test.runIf(isFull)('rows that stop on the way end after the time', async () => {
+  const halfway = await serve((response) => void response.write('{"day":1}\n'));
+  const rows = clientOf(halfway.url, { timeoutMs: 2_000 }).client.rows('audit');
+  expect((await rows.next()).value).toEqual({ day: 1 });
+  await expect(rows.next()).rejects.toMatchObject({ retryable: true });
+});
