@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { MEBIBYTE } from '../../src/lib/units.ts';
 import type { Commit, LakeFile } from '../../src/publish/commit-schema.ts';
 import { compactLake, planMerges } from '../../src/publish/compact-lake.ts';
-import { periodOf } from '../../src/publish/lake-period.ts';
+import { periodBounds, periodOf } from '../../src/publish/lake-period.ts';
 import { renewCurrent } from '../../src/publish/renew-current.ts';
 import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
@@ -60,6 +61,10 @@ test('hours that are small together become a day, and days a month, sorted by de
     await landMessages(at.shard, { count: 4, storeTimeMs: TEST_START_MS + hours * HOUR_MS });
     await at.publish();
   }
+  await addSeries(at.shard, 1, 1, 'inverter');
+  for (const day of ['2026-11-20', '2026-11-21'])
+    await storeIntervals(at.shard, { series: 1, day, energyWh: [1, 2] });
+  await at.publish();
   at.clock.set(TEST_START_MS + 2 * DAY_MS);
   await compact(at);
   expect(inFiles(await at.head(), 'messages').map(({ folder, rows }) => [folder, rows])).toEqual([
@@ -70,6 +75,9 @@ test('hours that are small together become a day, and days a month, sorted by de
   await compact(at);
   expect(inFiles(await at.head(), 'messages').map(({ folder, rows }) => [folder, rows])).toEqual([
     ['table=solar/hour=2026-11', 16],
+  ]);
+  expect(inFiles(await at.head(), 'interval_energy')).toMatchObject([
+    { period: '2026-11', rows: 4, energyWh: 6 },
   ]);
   const rows = `read_parquet('${at.paths.current}/messages/*/*/*.parquet', file_row_number = true)`;
   expect(
@@ -132,6 +140,47 @@ test('a row is rewritten rarely while its hour grows, and its hour never has man
   }
   expect(mostFiles).toBeLessThanOrEqual(25);
   expect(rewritten / 720).toBeLessThanOrEqual(3);
+});
+
+test('an hour is merged ten minutes after its end, and ten minutes after its last file', () => {
+  const overMs = periodBounds('2026-11-20T12').endMs + 10 * MINUTE_MS;
+  const mergesAt = (nowMs: number, createdAtMs: number) =>
+    planMerges(commitOf([lakeFile({}), lakeFile({ name: 'b.parquet', createdAtMs })]), nowMs).length;
+  expect(mergesAt(overMs - 1, TEST_START_MS)).toBe(0);
+  expect(mergesAt(overMs, TEST_START_MS)).toBe(1);
+  expect(mergesAt(overMs, overMs - 10 * MINUTE_MS + 1)).toBe(0);
+  expect(mergesAt(overMs, overMs - 10 * MINUTE_MS)).toBe(1);
+});
+
+test('hours are merged to a day only up to 32 MiB', () => {
+  const day = (bytes: number) =>
+    ['2026-11-20T12', '2026-11-20T13'].map((period) =>
+      lakeFile({ name: period, period, folder: `table=solar/hour=${period}`, bytes }),
+    );
+  const plan = (bytes: number) => planMerges(commitOf(day(bytes)), TEST_START_MS + 2 * DAY_MS);
+  expect(plan(16 * MEBIBYTE)).toMatchObject([
+    { folder: 'table=solar/hour=2026-11-20', period: '2026-11-20' },
+  ]);
+  expect(plan(16 * MEBIBYTE + 1)).toEqual([]);
+});
+
+test('the smallest work comes first, and a run merges 512 MiB, or one period that is larger', () => {
+  const hours = ([hour, mebibytes]: readonly [number, number]) =>
+    ['a', 'b'].map((name) =>
+      lakeFile({
+        name: `${hour}${name}`,
+        period: `2026-11-20T${hour}`,
+        folder: `table=solar/hour=2026-11-20T${hour}`,
+        bytes: (mebibytes / 2) * MEBIBYTE,
+      }),
+    );
+  const chosen = (...sizes: Array<readonly [number, number]>) =>
+    planMerges(commitOf(sizes.flatMap(hours)), TEST_START_MS + 2 * DAY_MS).map(({ period }) =>
+      period.slice(-2),
+    );
+  expect(chosen([12, 400], [13, 312], [14, 200])).toEqual(['14', '13']);
+  expect(chosen([12, 312], [13, 202], [14, 400])).toEqual(['13']);
+  expect(chosen([12, 700], [13, 701])).toEqual(['12']);
 });
 
 test('planned merges never share a file, and merged files are not merged again', () => {
