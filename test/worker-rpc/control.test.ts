@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -9,10 +9,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { InputError, TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { machineName } from '../../src/lib/machine-name.ts';
+import { processFacts } from '../../src/lib/process-facts.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControl } from '../../src/worker-rpc/control.ts';
 import type { ControlFile } from '../../src/worker-rpc/control-file.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
+import { createAskableRunner } from '../../src/worker-rpc/run-askable.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
 import { isSoak } from '../support/rounds.ts';
@@ -167,6 +169,13 @@ describe('nobody is asked', () => {
     expect(asked).toEqual(['/acme/status']);
   });
 
+  test('if the secret of the file is not that of the owner', async () => {
+    const dataDir = tempDir();
+    await startServer(dataDir, async () => 1 as never);
+    writeFileSync(fileOf(dataDir), JSON.stringify({ ...read(dataDir), secret: 'x'.repeat(43) }));
+    expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
+  });
+
   test.each(['', '{', '{"port":80}', 'null'])('where the file says %j', async (text) => {
     const dataDir = tempDir();
     mkdirSync(join(dataDir, 'control'));
@@ -175,7 +184,59 @@ describe('nobody is asked', () => {
   });
 });
 
+test('the next owner is asked if it has opened the warehouse since the file was read', async () => {
+  const dataDir = tempDir();
+  await startServer(dataDir, async () => 'next' as never);
+  const next = readFileSync(fileOf(dataDir));
+  const before = createServer((_, response) => {
+    writeFileSync(fileOf(dataDir), next);
+    response.end();
+  });
+  await new Promise<void>((resolve) => before.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void before.close());
+  const { port } = before.address() as AddressInfo;
+  writeFileSync(fileOf(dataDir), JSON.stringify({ port, secret: 'x'.repeat(43), pid: process.pid }));
+  expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({
+    kind: 'answer',
+    answer: 'next',
+  });
+});
+
+test('a worker opens a workgroup that hibernates, unless the caller does not want that', async () => {
+  const dataDir = tempDir();
+  const opened: string[] = [];
+  const run = async (workgroupId: string) => {
+    opened.push(workgroupId);
+    return 'awake' as never;
+  };
+  const canWake = async (workgroupId: string) => workgroupId === 'acme';
+  const worker = createControlServer({ dataDir, pipeline: { run }, canWake, logger: silentLogger });
+  onTestFinished(() => worker.end());
+  await worker.listen();
+  const control = createControl(dataDir);
+  expect(await control.reaches('acme')).toBe(true);
+  expect(await control.reaches('globex')).toBe(false);
+  const asleep = await control.ask('acme', 'status', undefined, { wake: false });
+  expect([asleep, opened]).toEqual([{ kind: 'not-running' }, []]);
+  expect(await control.ask('acme', 'status', undefined)).toEqual({ kind: 'answer', answer: 'awake' });
+  expect(opened).toEqual(['acme']);
+});
+
 describe('a failure', () => {
+  test('says that nothing was sent if the owner is stopped by a signal', async () => {
+    const dataDir = tempDir();
+    const child = spawn('sleep', ['60']);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    child.kill('SIGSTOP');
+    await until('it is stopped', () => processFacts(child.pid!)?.isStopped === true);
+    mkdirSync(join(dataDir, 'control'));
+    writeFileSync(fileOf(dataDir), JSON.stringify({ port: 1, secret: 'x'.repeat(43), pid: child.pid }));
+    expect(await createControl(dataDir).ask('acme', 'status', undefined)).toMatchObject({
+      kind: 'failed',
+      error: { code: 'NoAnswer', details: { isNotSent: true } },
+    });
+  });
+
   test.each([
     ['transient', new TransientError('DiskFull', 'no room', { details: { bytes: 5n } }), TransientError],
     ['terminal', new TerminalError('NoSuchDay', 'no such day'), TerminalError],
@@ -255,6 +316,31 @@ test('one explanation runs at a time, two may wait, and more are refused with Re
   const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind);
   expect(kinds.toSorted()).toEqual(['answer', 'answer', 'answer', 'failed']);
   expect(underWay).toEqual({ now: 0, most: 1, all: 3 });
+});
+
+test('an operation that waits is not run if its caller has left, and an explanation neither', async () => {
+  const answering = Promise.withResolvers<void>();
+  const ran: string[] = [];
+  const runAskable = createAskableRunner({
+    run: async (_, operation) => {
+      ran.push(operation);
+      await answering.promise;
+      return undefined as never;
+    },
+  });
+  const left = new AbortController();
+  const ask = (operation: string, args: unknown, asker = new AbortController()) =>
+    runAskable('acme', operation, async () => args, asker.signal);
+  const day = { device: randomUUID(), day: '2026-11-20' };
+  const kept = [ask('explain', day), ...Array.from({ length: 14 }, () => ask('status', undefined))];
+  const waiting = [ask('explain', day, left), ask('status', undefined, left)];
+  await until('all turns are taken', () => ran.length === 15);
+  left.abort(new Error('gone'));
+  const ended = Promise.allSettled(waiting);
+  answering.resolve();
+  await Promise.all(kept);
+  expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(ran).toHaveLength(15);
 });
 
 describe('a stranger', () => {
