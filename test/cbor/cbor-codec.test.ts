@@ -201,6 +201,16 @@ describe('decodeCbor', () => {
         'more than',
       );
     }
+    const empty = (count: number) => Buffer.from(`9f${'80'.repeat(count)}ff`, 'hex');
+    expect(decodeCbor(empty(limits.decodedContainersMax - 1))).toHaveLength(limits.decodedContainersMax - 1);
+    expect(malformed(empty(limits.decodedContainersMax)).message).toContain('more than');
+  });
+
+  it(`reads a map of ${limits.mapMembersMax} members and no larger one`, () => {
+    const map = (members: number) =>
+      encodeCbor(Object.fromEntries(Array.from({ length: members }, (_, index) => [`m${index}`, index])));
+    expect(Object.keys(decodeCbor(map(limits.mapMembersMax)) as object)).toHaveLength(limits.mapMembersMax);
+    expect(malformed(map(limits.mapMembersMax + 1)).message).toContain('members in a map');
   });
 
   it('reads the tags that have a plain value if they are allowed, and no others', () => {
@@ -208,6 +218,8 @@ describe('decodeCbor', () => {
     expect(read('c074323031332d30332d32315432303a30343a30305a')).toBe('2013-03-21T20:04:00Z');
     expect(read('c11a514b67b0')).toBe('2013-03-21T20:04:00.000Z');
     expect(read('c1fb41d452d9ec200000')).toBe('2013-03-21T20:04:00.500Z');
+    // 1.001 s are a little less than 1,001 ms in binary.
+    expect(read('c1fb3ff004189374bc6a')).toBe('1970-01-01T00:00:01.001Z');
     expect(read('c2480100000000000000')).toBe(2n ** 56n);
     expect(read('c24105')).toBe(5);
     expect(read('c3480100000000000000')).toBe(-1n - 2n ** 56n);
@@ -252,8 +264,13 @@ describe('encodeCbor', () => {
     expect(toHex(encodeCbor(value))).toBe(hex);
   });
 
+  it('writes data of any size', () => {
+    const data = Array.from({ length: 2_000 }, (_, index) => ({ index, text: 'x'.repeat(index % 70) }));
+    expect(decodeCbor(encodeCbor(data))).toEqual(data);
+  });
+
   it('refuses what is not plain data', () => {
-    for (const value of [new Date(), new Map(), () => 1, Symbol('s'), 2n ** 64n]) {
+    for (const value of [new Date(), new Map(), () => 1, Symbol('s'), 2n ** 64n, -(2n ** 64n) - 1n]) {
       expect(() => encodeCbor(value)).toThrow(
         /only plain data can be encoded as CBOR|an integer of more than 64 bits/,
       );
