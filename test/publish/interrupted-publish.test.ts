@@ -113,6 +113,35 @@ test('a crash after the commit and before the warehouse notes it doubles nothing
   expect(await analyse('SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 
+test('a failure after the commit keeps its files, and the same worker continues from it', async () => {
+  const { shard, paths, publish, analyse } = await openOwnFixture();
+  let isFailing = false;
+  const worker: PublishShard = {
+    ...shard,
+    transaction: (work, options) =>
+      shard.transaction(
+        (connection) => work(isFailing ? failingAfterCommit(connection) : connection),
+        options,
+      ),
+  };
+  const failingAfterCommit = (connection: DuckDBConnection) =>
+    new Proxy(connection, {
+      get(target, name) {
+        if (existsSync(commitPath(paths, 2))) throw new Error('the warehouse has failed');
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === 'function' ? member.bind(target) : member;
+      },
+    });
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
+  await publish(worker);
+  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + 1000 });
+  isFailing = true;
+  await expect(publish(worker)).rejects.toThrow('the warehouse has failed');
+  isFailing = false;
+  expect(await publish(worker)).toEqual({ kind: 'unchanged', sequence: 2 });
+  expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[10n, 10n]]);
+});
+
 function remove(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
