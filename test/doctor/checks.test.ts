@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ASKED_MAX, askEach } from '../../src/doctor/ask-each.ts';
+import { askReceiver } from '../../src/doctor/ask-receiver.ts';
 import { clockFact, zoneFact } from '../../src/doctor/check-clock.ts';
 import { type FileSystemFacts, spaceFacts } from '../../src/doctor/check-data-folder.ts';
 import { endFacts } from '../../src/doctor/end-facts.ts';
@@ -56,6 +59,33 @@ test('a server that is silent or fails hides no other, and only the first ones a
   expect(facts).toHaveLength(ASKED_MAX + 1);
 });
 
+test.each([
+  [200, 'ok', undefined],
+  [405, 'ok', undefined],
+  [501, 'ok', undefined],
+  [301, 'warning', /^redirects are not followed: configure the final address/],
+  [401, 'warning', /^check the configured headers/],
+  [403, 'warning', /^check the configured headers/],
+  [407, 'warning', /^look at the log of the receiver/],
+  [500, 'warning', /^look at the log of the receiver/],
+])('a receiver that answers HEAD with %i: %s', async (status, state, next) => {
+  const methods: unknown[] = [];
+  const server = createServer(({ method }, response) => {
+    methods.push(method);
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const receiver = { url: `http://${host}/secret`, headers: {} };
+  const asked = { about: 'channel "ops"', tryIt: 'wattline alerts test ops' };
+  const [fact, ...more] = await askReceiver(receiver, asked, new AbortController().signal);
+  expect([fact!.state, more, methods]).toEqual([state, [], ['HEAD']]);
+  expect(fact!.found).toContain(`${host} answers for channel "ops" (HTTP ${status} to HEAD)`);
+  expect(`${fact!.found} ${fact!.next}`).toContain('"wattline alerts test ops" shows whether it takes');
+  if (next) expect(fact!.next).toMatch(next);
+});
+
 describe('the disk of the data folder', () => {
   const GIB_BLOCKS = 1024 ** 3 / 4_096;
   const usual: FileSystemFacts = {
@@ -102,6 +132,7 @@ describe('the disk of the data folder', () => {
 
 test.each([
   [2 * SECOND_MS, 'ok', 'the clock agrees with that of it'],
+  [-HOUR_MS, 'problem', 'the clock of this machine is 3600 s behind that of it'],
   [-30 * SECOND_MS, 'warning', 'the clock of this machine is 30 s behind that of it'],
   [HOUR_MS, 'problem', 'the clock of this machine is 3600 s ahead of that of it'],
 ])('a clock that is %d ms ahead: %s', (aheadMs, state, found) => {

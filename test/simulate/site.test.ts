@@ -5,6 +5,7 @@ import { deviceStatusItemSchema, telemetryItemSchema } from '../../src/contract/
 import { addDays, DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
 import type { Arrival } from '../../src/simulate/arrivals.ts';
 import { createSite, type Site, type SiteOptions } from '../../src/simulate/create-site.ts';
+import { createBattery } from '../../src/simulate/modelled-power.ts';
 import { ARRIVAL_DELAY_MS_MAX } from '../../src/simulate/outage.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -326,4 +327,14 @@ test('options that cannot be simulated are refused with every problem', () => {
   const wrong = () =>
     createSite({ seed: 1, timezone: 'Mars', startMs: 0.5, devices: 0, readingEveryMs: 7_777 });
   expect(wrong).toThrow(/timezone.*[\s\S]*devices.*[\s\S]*readingEveryMs.*[\s\S]*startMs/);
+});
+
+test('a battery takes a surplus by day, and gives away in the evening what is above its reserve', () => {
+  const startMs = Date.UTC(2026, 10, 20);
+  const battery = createBattery({ day: '2026-11-20', startMs, endMs: startMs + DAY_MS });
+  expect(battery.storedWh()).toBe(1_500);
+  expect(battery.step(startMs + 12 * HOUR_MS, HOUR_MS, 3_000)).toBe(3_000);
+  expect(battery.step(startMs + 13 * HOUR_MS, HOUR_MS, -500)).toBe(0);
+  for (let hour = 17; hour < 24; hour++) battery.step(startMs + hour * HOUR_MS, HOUR_MS, 0);
+  expect(battery.storedWh()).toBe(1_500);
 });
