@@ -243,6 +243,10 @@ UPDATE energy_stream SET settings = $settings WHERE stream_id = $stream_id;
 -- Adds a stream whose rules have changed. All its series are computed again.
 INSERT INTO restated_stream (stream_id) VALUES ($stream_id);
 
+-- name: forget_restated_streams
+-- Empties the list of streams whose rules have changed, after the roll-up that has computed them again.
+DELETE FROM restated_stream;
+
 -- name: mark_lifetime_streams_restated
 -- Adds every stream of lifetime registers, because the shape of their silences can follow from another
 -- stream.

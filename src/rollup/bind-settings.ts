@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
-import { type RollUpContext, readRow } from './rollup-context.ts';
+import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /** The next batches, and the stored settings. The row of statement `next_batches`. */
 export type NextBatches = {
@@ -25,6 +25,8 @@ export type NextBatches = {
  */
 interface Bound extends Pick<NextBatches, 'streams' | 'sources'> {
   settings: string;
+  /** True if the last roll-up restated streams. They are still in table `restated_stream`. */
+  isRestated: boolean;
 }
 
 const bound = new WeakMap<DuckDBConnection, Bound>();
@@ -46,15 +48,18 @@ export async function bindSettings(
   if (known) {
     const next = await findNext();
     const { streams, sources } = next;
-    if (known.settings === settings && known.streams === streams && known.sources === sources)
+    if (known.settings === settings && known.streams === streams && known.sources === sources) {
+      // The next roll-up must not restate them again.
+      if (known.isRestated) await runStatement(context, 'forget_restated_streams');
+      known.isRestated = false;
       return { next, restatement: undefined };
+    }
   }
   bound.delete(connection);
   const restatement = await bindStreams(connection, workgroup);
   const next = await findNext();
   const { streams, sources } = next;
-  // After a restatement the settings are not kept. Otherwise the next roll-up would restate again.
-  if (restatement === undefined) bound.set(connection, { settings, streams, sources });
+  bound.set(connection, { settings, streams, sources, isRestated: restatement !== undefined });
   return { next, restatement };
 }
 

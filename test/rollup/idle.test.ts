@@ -76,6 +76,21 @@ test.runIf(isSoak)(
   },
 );
 
+test('the roll-up after a restatement keeps the bound settings, and restates nothing', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [at(0, 100), at(5, 150)]);
+  const first = await statementsOf(() => rollUpSite(shard, site));
+  await landReadings(shard, [at(10, 170)]);
+  // Binding takes 13 statements.
+  expect(await statementsOf(() => rollUpSite(shard, site))).toBeLessThan(first - 30);
+  const restated = await shard.transaction(
+    async (connection) => (await connection.runAndReadAll('FROM restated_stream')).getRows(),
+    { keep: () => true },
+  );
+  expect(restated).toEqual([]);
+  expect(await energyByDay(shard)).toEqual({ '2026-11-20': 70 });
+});
+
 // The first test has the same for messages that land.
 test.runIf(isSoak)('a roll-up notices writes of other connections and transactions', async () => {
   const shard = await openTestShard();
