@@ -30,7 +30,7 @@ export function dayLines(
 export function periodLines(rows: readonly AnsweredRow[]): string[] {
   return rows.map(
     ({ period, device, device_name: name, energy_wh: wh, days }) =>
-      `${period} ${name ?? device}: ${energyText(wh)} on the ${days} days whose energy is known`,
+      `${period} ${name ?? device}: ${energyText(wh)} on the ${dayCount(days)} whose energy is known`,
   );
 }
 
@@ -47,7 +47,7 @@ export function qualityLines(
     for (const row of own)
       for (const flag of flagsOf(row).split(', ').filter(Boolean))
         flags.set(flag, (flags.get(flag) ?? 0) + 1);
-    const flagged = [...flags].map(([flag, count]) => `${flag} on ${count} days`).join(', ');
+    const flagged = [...flags].map(([flag, count]) => `${flag} on ${dayCount(count)}`).join(', ');
     const known = `${name}: the energy of ${own.length} of ${days.length} days is known`;
     return own.length === 0
       ? known
@@ -69,8 +69,12 @@ export function budgetLines(budgets: BudgetData, meters: MeterData): string[] {
     const budget = `Meter ${code}: the budget of ${planned.length} of ${days.length} days is ${energyText(sum(budgets, planned))}`;
     return both.length === 0
       ? `${budget}; the measured energy of these days is unknown`
-      : `${budget}; on the ${both.length} days that are measured, ${energyText(sum(meters, both))} were measured and ${energyText(sum(budgets, both))} planned`;
+      : `${budget}; on the ${dayCount(both.length)} that are measured, ${energyText(sum(meters, both))} were measured and ${energyText(sum(budgets, both))} planned`;
   });
+}
+
+function dayCount(days: unknown): string {
+  return days === 1 ? '1 day' : `${days} days`;
 }
 
 /** Flags are a list or a text, by the format of the rows. */

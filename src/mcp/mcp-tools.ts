@@ -145,7 +145,7 @@ export function registerMcpTools(server: McpServer, openReports: OpenReports): v
     async (reports) => {
       const { gaps, total } = await reports.gaps();
       return [
-        total === 0 ? 'no gap is open' : `${total} gaps are open`,
+        total === 0 ? 'no gap is open' : total === 1 ? '1 gap is open' : `${total} gaps are open`,
         ...gaps.map(
           ({ id, from, to, reason, available, note }) =>
             `Gap ${id}: from ${from ?? 'unknown'} to ${to ?? 'unknown'} (${reason}); the upstream still has: ${available}${note === null ? '' : `; ${note}`}`,

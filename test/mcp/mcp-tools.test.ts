@@ -104,6 +104,6 @@ test('a gap says where it is, why, and what is still there', async () => {
   };
   const { call } = await openTools(() => JSON.stringify({ gaps: [gap], total: 1 }));
   expect((await call('stream_gaps')).text).toBe(
-    '1 gaps are open\nGap 3: from 5 to unknown (expired); the upstream still has: nothing; the log was cut',
+    '1 gap is open\nGap 3: from 5 to unknown (expired); the upstream still has: nothing; the log was cut',
   );
 });

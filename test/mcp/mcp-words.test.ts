@@ -82,7 +82,7 @@ test('the quality of a device is that of its own days with energy: the worst of 
     row(days[2]!, { energy_wh: null, coverage: 0, flags: 'invalid' }),
   ];
   expect(qualityLines(rows, days, devices)).toEqual([
-    'garage: the energy of 2 of 3 days is known; on the worst of them 20 % of the time is measured; flags: partial on 2 days, reset on 1 days',
+    'garage: the energy of 2 of 3 days is known; on the worst of them 20 % of the time is measured; flags: partial on 2 days, reset on 1 day',
     'roof: the energy of 0 of 3 days is known',
   ]);
 });
@@ -92,6 +92,6 @@ test('budget and measured energy are compared on the days that have both', () =>
   const measured = { '2026-05-01': { PV: 900 }, '2026-05-03': { PV: 5_000, GRID: 1 } };
   expect(budgetLines(budgets, measured)).toEqual([
     'Meter GRID: the budget of 0 of 3 days is unknown; the measured energy of these days is unknown',
-    'Meter PV: the budget of 2 of 3 days is 3 kWh; on the 1 days that are measured, 900 Wh were measured and 1 kWh planned',
+    'Meter PV: the budget of 2 of 3 days is 3 kWh; on the 1 day that are measured, 900 Wh were measured and 1 kWh planned',
   ]);
 });

@@ -83,7 +83,7 @@ test('the tools answer the same over HTTP and over standard input, in words with
       expect.stringMatching(/^2026-05-03 .*: the energy is unknown$/),
     ]);
     const month = await call('daily_energy', { ...days, resolution: 'month' });
-    expect(month.text).toMatch(/2026-05 .*: 1\.5 kWh on the 1 days whose energy is known/);
+    expect(month.text).toMatch(/2026-05 .*: 1\.5 kWh on the 1 day whose energy is known/);
     const explained = await call('explain_day', { device: GARAGE, day: '2026-05-02' });
     expect(explained.text).toMatch(/Source default: 1\.5 kWh, from the field \w+ of the table solar/);
     expect((await call('data_quality', days)).text).toMatch(
