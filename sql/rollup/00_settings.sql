@@ -203,18 +203,17 @@ CREATE OR REPLACE TEMP TABLE midnight_anchor (
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);
 CREATE OR REPLACE TEMP TABLE left_series (series_id INTEGER);
 
--- name: add_stream_setting
--- Adds one configured stream to stream_setting.
-INSERT INTO stream_setting (
-  stream_id, position, after_batch, table_name, field, field_pointer, unit_pointer, as_source,
-  method, dimension, factor, multiplier,
-  max_power_w, jitter_wh, modulus_wh, net, within_day, sampling, label_end, interval_ms, max_gap_ms, direction
-)
-VALUES (
-  $stream_id, $position, $after_batch::BIGINT, $table_name, $field, $field_pointer, $unit_pointer, $as_source,
-  $method, $dimension, $factor, $multiplier,
-  $max_power_w, $jitter_wh, $modulus_wh, $net, $within_day, $sampling, $label_end, $interval_ms, $max_gap_ms, $direction
-);
+-- name: add_stream_settings
+-- Fills stream_setting with the configured streams. $streams: JSON array of its rows.
+INSERT INTO stream_setting BY NAME
+SELECT unnest(from_json($streams::JSON, '[{
+    "stream_id": "INTEGER", "position": "INTEGER", "after_batch": "BIGINT", "table_name": "VARCHAR",
+    "field": "VARCHAR", "field_pointer": "VARCHAR", "unit_pointer": "VARCHAR", "as_source": "VARCHAR",
+    "method": "VARCHAR", "dimension": "VARCHAR", "factor": "DOUBLE", "multiplier": "DOUBLE",
+    "max_power_w": "DOUBLE", "jitter_wh": "DOUBLE", "modulus_wh": "DOUBLE", "net": "BOOLEAN",
+    "within_day": "BOOLEAN", "sampling": "VARCHAR", "label_end": "BOOLEAN", "interval_ms": "BIGINT",
+    "max_gap_ms": "BIGINT", "direction": "VARCHAR"
+  }]'), recursive := true);
 
 -- name: add_stream_register_change
 -- Adds one declared change of a register, with values in Wh.
@@ -231,17 +230,27 @@ SELECT $dimension AS dimension, unnest($units::VARCHAR[]) AS unit, unnest($facto
 -- Returns all energy streams that were ever configured.
 SELECT stream_id, identity, settings, batch_id FROM energy_stream ORDER BY stream_id;
 
--- name: add_stream
--- Stores a new energy stream. No batch is rolled up for it yet (-1).
-INSERT INTO energy_stream (stream_id, identity, settings, batch_id) VALUES ($stream_id, $identity, NULL, -1);
+-- name: add_streams
+-- Stores new energy streams. No batch is rolled up for them yet (-1). $stream_ids, $identities: lists of the
+-- same length.
+INSERT INTO energy_stream BY NAME
+SELECT unnest($stream_ids::INTEGER[]) AS stream_id, unnest($identities::VARCHAR[]) AS identity, -1 AS batch_id;
 
--- name: update_stream
--- Stores the settings of an energy stream; null if it is no longer configured.
-UPDATE energy_stream SET settings = $settings WHERE stream_id = $stream_id;
+-- name: update_streams
+-- Stores the settings of energy streams. $stream_ids, $settings: lists of the same length.
+UPDATE energy_stream SET settings = changed.settings
+FROM (
+  SELECT unnest($stream_ids::INTEGER[]) AS stream_id, unnest($settings::VARCHAR[]) AS settings
+) AS changed
+WHERE energy_stream.stream_id = changed.stream_id;
 
--- name: mark_stream_restated
--- Adds a stream whose rules have changed. All its series are computed again.
-INSERT INTO restated_stream (stream_id) VALUES ($stream_id);
+-- name: clear_stream_settings
+-- Deletes the settings of an energy stream that is no longer configured.
+UPDATE energy_stream SET settings = NULL WHERE stream_id = $stream_id;
+
+-- name: mark_streams_restated
+-- Adds the streams whose rules have changed ($stream_ids). All their series are computed again.
+INSERT INTO restated_stream BY NAME SELECT unnest($stream_ids::INTEGER[]) AS stream_id;
 
 -- name: forget_restated_streams
 -- Empties the list of streams whose rules have changed, after the roll-up that has computed them again.

@@ -41,46 +41,77 @@ export async function bindStreams(
   workgroup: WorkgroupConfig,
 ): Promise<Restatement | undefined> {
   await createSettings(connection);
+  const changes = new Set<Restatement>();
+  if (await declareSources(connection, workgroup)) changes.add('configuration');
   const stored = await query<StoredStream>(connection, 'rollup/list_stored_streams');
-  const known = new Map(stored.map((row) => [row.identity, row]));
-  let restatement: Restatement | undefined = (await declareSources(connection, workgroup))
-    ? 'configuration'
-    : undefined;
-  for (const [position, stream] of workgroup.energyStreams.entries()) {
-    const identity = JSON.stringify(identityOf(stream));
-    const settings = JSON.stringify({
-      ...stream,
-      position,
-      timezone: workgroup.timezone,
-      rules: RULES_VERSION,
-    } satisfies StreamSettings);
-    let row = known.get(identity);
-    known.delete(identity);
-    if (row === undefined) {
-      row = { stream_id: stored.length + 1, identity, settings: null, batch_id: -1n };
-      stored.push(row);
-      await query(connection, 'rollup/add_stream', { stream_id: row.stream_id, identity });
-    }
-    if (row.settings !== settings) {
-      const change = changeOf(row.settings, settings);
-      if (hasOtherRules(row.settings))
-        await query(connection, 'rollup/delete_stream_quarters', { stream_id: row.stream_id });
-      if (restatement === undefined || restatement === 'rules' || change === 'zone') restatement = change;
-      await query(connection, 'rollup/update_stream', { stream_id: row.stream_id, settings });
-      await query(connection, 'rollup/mark_stream_restated', { stream_id: row.stream_id });
-    }
-    await bindStream(connection, stream, { streamId: row.stream_id, position, afterBatch: row.batch_id });
+  const { streams, removed } = compareStreams(workgroup, stored);
+  const added = streams.filter(({ isNew }) => isNew);
+  if (added.length > 0)
+    await query(connection, 'rollup/add_streams', {
+      stream_ids: added.map(({ streamId }) => streamId),
+      identities: added.map(({ identity }) => identity),
+    });
+  const changed = streams.filter(({ settings, before }) => settings !== before);
+  for (const { streamId, settings, before } of changed) {
+    changes.add(changeOf(before, settings));
+    if (hasOtherRules(before))
+      await query(connection, 'rollup/delete_stream_quarters', { stream_id: streamId });
   }
-  for (const removed of known.values()) {
-    if (removed.settings === null) continue;
-    if (restatement !== 'zone') restatement = 'configuration';
-    await query(connection, 'rollup/delete_stream_intervals', { stream_id: removed.stream_id });
+  if (changed.length > 0) {
+    const stream_ids = changed.map(({ streamId }) => streamId);
+    const settings = changed.map((stream) => stream.settings);
+    await query(connection, 'rollup/update_streams', { stream_ids, settings });
+    await query(connection, 'rollup/mark_streams_restated', { stream_ids });
+  }
+  await fillSettings(connection, streams);
+  for (const { stream_id } of removed) {
+    changes.add('configuration');
+    await query(connection, 'rollup/delete_stream_intervals', { stream_id });
     // The power of a removed stream can have shaped the silences of lifetime registers. So all streams of
     // lifetime registers are computed again.
     await query(connection, 'rollup/mark_lifetime_streams_restated');
-    await query(connection, 'rollup/update_stream', { stream_id: removed.stream_id, settings: null });
+    await query(connection, 'rollup/clear_stream_settings', { stream_id });
   }
-  return restatement;
+  return (['zone', 'configuration', 'rules'] as const).find((kind) => changes.has(kind));
+}
+
+/** A configured stream, beside what is stored of it. */
+interface ComparedStream extends BoundStream {
+  identity: string;
+  /** Its settings as text, now and as they are stored (null: the stream was not configured). */
+  settings: string;
+  before: string | null;
+  /** True if nothing is stored of it. */
+  isNew: boolean;
+}
+
+/**
+ * Finds the configured streams among the stored ones.
+ * @returns removed: the streams that are no longer configured
+ */
+function compareStreams(
+  { energyStreams, timezone }: WorkgroupConfig,
+  stored: readonly StoredStream[],
+): { streams: ComparedStream[]; removed: StoredStream[] } {
+  const known = new Map(stored.map((row) => [row.identity, row]));
+  let lastId = stored.length;
+  const streams = energyStreams.map((stream, position): ComparedStream => {
+    const identity = JSON.stringify(identityOf(stream));
+    const settings = { ...stream, position, timezone, rules: RULES_VERSION } satisfies StreamSettings;
+    const row = known.get(identity);
+    known.delete(identity);
+    return {
+      stream,
+      position,
+      streamId: row?.stream_id ?? ++lastId,
+      afterBatch: row?.batch_id ?? -1n,
+      identity,
+      settings: JSON.stringify(settings),
+      before: row?.settings ?? null,
+      isNew: row === undefined,
+    };
+  });
+  return { streams, removed: [...known.values()].filter(({ settings }) => settings !== null) };
 }
 
 function hasOtherRules(before: string | null): boolean {
@@ -132,10 +163,10 @@ export async function bindStoredStreams(
     const settings: StreamSettings = JSON.parse(row.settings);
     return [{ ...settings, streamId: row.stream_id, takenInBatchId: row.batch_id }];
   });
-  for (const stream of streams) {
-    const { streamId, position, takenInBatchId } = stream;
-    await bindStream(connection, stream, { streamId, position, afterBatch: takenInBatchId });
-  }
+  await fillSettings(
+    connection,
+    streams.map((stream) => ({ ...stream, stream, afterBatch: stream.takenInBatchId })),
+  );
   return streams.sort((one, other) => one.position - other.position);
 }
 
@@ -162,17 +193,47 @@ function identityOf(stream: EnergyStream) {
   return { table, field, method, unit, unitField, multiplier, register, as };
 }
 
-async function bindStream(
-  connection: DuckDBConnection,
-  stream: EnergyStream,
-  { streamId, position, afterBatch }: { streamId: number; position: number; afterBatch: bigint },
-): Promise<void> {
-  const dimension = stream.method === 'power_curve' ? 'power' : 'energy';
-  const factor = unitFactor(dimension, stream.unit)! * stream.multiplier;
-  await query(connection, 'rollup/add_stream_setting', {
+/** A stream with its number and its place in the configuration. */
+interface BoundStream {
+  stream: EnergyStream;
+  streamId: number;
+  position: number;
+  /** The last batch that was rolled up for it. */
+  afterBatch: bigint;
+}
+
+/** Fills the temporary tables of the settings. */
+async function fillSettings(connection: DuckDBConnection, streams: readonly BoundStream[]): Promise<void> {
+  const rows = streams.map(settingRow);
+  await query(connection, 'rollup/add_stream_settings', { streams: JSON.stringify(rows) });
+  for (const { stream, streamId } of streams) {
+    const { factor } = energyUnit(stream);
+    for (const change of stream.registerChanges) {
+      await query(connection, 'rollup/add_stream_register_change', {
+        stream_id: streamId,
+        device: change.device,
+        source: change.source ?? null,
+        at_ms: BigInt(change.at),
+        final_value: change.final * factor,
+        initial_value: change.initial * factor,
+      });
+    }
+  }
+}
+
+/** Whether a stream has energy or power, and how many Wh or W one unit of its values is. */
+function energyUnit({ method, unit, multiplier }: EnergyStream) {
+  const dimension = method === 'power_curve' ? 'power' : 'energy';
+  return { dimension, factor: unitFactor(dimension, unit)! * multiplier };
+}
+
+/** The row of table `stream_setting`. */
+function settingRow({ stream, streamId, position, afterBatch }: BoundStream) {
+  const { dimension, factor } = energyUnit(stream);
+  return {
     stream_id: streamId,
     position,
-    after_batch: afterBatch,
+    after_batch: String(afterBatch),
     table_name: stream.table,
     field: stream.field,
     field_pointer: jsonPointer([stream.field]),
@@ -193,15 +254,5 @@ async function bindStream(
     interval_ms: stream.interval ?? null,
     max_gap_ms: stream.maxGap ?? null,
     direction: stream.direction ?? null,
-  });
-  for (const change of stream.registerChanges) {
-    await query(connection, 'rollup/add_stream_register_change', {
-      stream_id: streamId,
-      device: change.device,
-      source: change.source ?? null,
-      at_ms: BigInt(change.at),
-      final_value: change.final * factor,
-      initial_value: change.initial * factor,
-    });
-  }
+  };
 }
