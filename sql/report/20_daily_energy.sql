@@ -27,7 +27,7 @@ GROUP BY day;
 -- "<device>.<source>":Wh, sorted, as bytes.
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ','
+  encode(string_agg(concat(to_json(concat(device, '.', source)), ':', energy_wh), ','
     ORDER BY file_row_number)) AS members
 FROM chosen
 GROUP BY day;
@@ -52,7 +52,7 @@ GROUP BY day;
 -- Like answer_by_source; each value is an object with all details.
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', to_json({
+  encode(string_agg(concat(to_json(concat(device, '.', source)), ':', to_json({
     energyWh: energy_wh,
     methods: [method],
     flags: list_sort(flags),
@@ -87,7 +87,7 @@ GROUP BY period;
 -- Like answer_periods_by_device, by device and source.
 SELECT
   period,
-  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', period_wh), ','
+  encode(string_agg(concat(to_json(concat(device, '.', source)), ':', period_wh), ','
     ORDER BY device, source)) AS members
 FROM (
   SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS period_wh

@@ -113,6 +113,10 @@ CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh
   to_ms - from_ms > silence_ms() AND from_wh <> to_wh AND at_ms < to_ms;
 
 -- Days.
+-- By how much two energies of a day may always differ: a fixed energy, plus what both may not show yet
+-- (tolerance_wh of day_candidate).
+CREATE OR REPLACE TEMP MACRO least_difference_wh(tolerance_a_wh, tolerance_b_wh) AS
+  contradiction_min_wh() + tolerance_a_wh + tolerance_b_wh;
 -- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller
 -- one covers less time, it has missed energy. So missed_share_times() times the missed share of the time is
 -- added to the share.

@@ -143,8 +143,8 @@ FROM best;
 -- 2. The register had to be repaired (reset, rebase, glitch, spike), is far apart from power, and no other
 -- register agrees with it. Then power is right.
 -- 3. The register counts more than possible_times() the energy that its time at the highest measured power
--- brings, for example after a change of its unit. Then power is right. But if the register counts
--- other_unit_times() the energy of power, power itself is in another unit.
+-- brings, plus least_difference_wh(), for example after a change of its unit. Then power is right. But if the
+-- register counts other_unit_times() the energy of power, power itself is in another unit.
 -- Power beyond the limit of the register is never right. If no source has two series, this does not run. In
 -- day_candidate only preference and substituted change. substituted is true if the day is read from another
 -- method.
@@ -158,13 +158,13 @@ WITH chosen_register AS (
   -- more than is possible. is_possible: the energy of the other method is possible.
   SELECT device, source, day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
     are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
-      contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh) AS is_apart,
+      least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_apart,
     chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
       AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms,
         substitution_share(),
-        contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh) AS is_repaired,
+        least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_repaired,
     chosen_register.energy_wh > possible_times() * ca.peak_wh * chosen_register.covered_ms / interval_ms()
-        + contradiction_min_wh() + chosen_register.tolerance_wh + ca.tolerance_wh
+        + least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)
       AND chosen_register.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
     ca.energy_wh <= chosen_register.limit_wh AS is_possible
   FROM chosen_register
@@ -182,7 +182,7 @@ WITH chosen_register AS (
     arg_min(register.series_id, register.preference) FILTER (register.is_apart
       AND NOT are_apart(register.energy_wh, register.covered_ms, power.energy_wh, power.covered_ms,
         contradiction_share(),
-        contradiction_min_wh() + register.tolerance_wh + power.tolerance_wh)) AS agreeing_id,
+        least_difference_wh(register.tolerance_wh, power.tolerance_wh))) AS agreeing_id,
     coalesce(bool_and(register.is_apart), true) AS is_alone
   FROM power
   LEFT JOIN (FROM witness WHERE is_register(method)) AS register USING (device, source, day)
@@ -226,7 +226,7 @@ WITH compared AS (
     other.covered_ms >= witness_share() * chosen.covered_ms AS covers_enough,
     are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
       CASE WHEN chosen.estimated OR other.estimated THEN contradiction_share_estimated() ELSE contradiction_share() END,
-      contradiction_min_wh() + chosen.tolerance_wh + other.tolerance_wh) AS contradicts
+      least_difference_wh(chosen.tolerance_wh, other.tolerance_wh)) AS contradicts
   FROM (SELECT * FROM day_candidate WHERE preference > 1 AND NOT net) AS other
   JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
 ), witnessed AS (

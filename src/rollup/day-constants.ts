@@ -33,7 +33,7 @@ export const dayConstants = {
     value: 0.1,
     unit: 'times',
     meaning:
-      'methods contradict each other if their energies of a day differ by more than this share of the larger one',
+      'methods contradict each other if their energies of a day differ by more than this share of the larger one, `contradiction_min_wh` and what both may not show yet, added up',
     reason: 'power that is sampled every few minutes is within some percent of the register beside it',
   },
   contradiction_share_estimated: {
@@ -45,7 +45,7 @@ export const dayConstants = {
   contradiction_min_wh: {
     value: 200,
     unit: 'Wh',
-    meaning: 'energies of a day that differ by at most this do not contradict each other',
+    meaning: 'added to every share by which two energies of a day may differ',
     reason: 'a tenth of a day with hardly any energy is chance',
   },
   missed_share_times: {
