@@ -14,7 +14,7 @@ import { type SeriesKey, setAside } from './set-aside.ts';
 export type { RollUpOptions, RollUpResult } from './roll-up-once.ts';
 
 /** Messages of one call if many streams read them. If few do, `READINGS_MAX` allows more. */
-const MESSAGES_MAX = 250_000;
+const LOWEST_MESSAGES_MAX = 250_000;
 /**
  * Readings of one call if few streams read the messages. It is high, so that the fixed cost of a call matters
  * little. Memory bounds it: a reading each hour makes four intervals, which need most of the memory.
@@ -93,9 +93,9 @@ async function rollUpSafely(
   }
 }
 
-/** The most messages of one call: enough for `READINGS_MAX` readings, but at least `MESSAGES_MAX`. */
+/** The most messages of one call: enough for `READINGS_MAX` readings, but at least `LOWEST_MESSAGES_MAX`. */
 function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
-  return Math.max(MESSAGES_MAX, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
+  return Math.max(LOWEST_MESSAGES_MAX, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
 }
 
 /**
