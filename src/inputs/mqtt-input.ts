@@ -37,11 +37,15 @@ const REFUSED_A_MINUTE_MAX = 100;
 const TOPIC_CHARACTERS_MAX = 200;
 /** Series whose last arrival is remembered. */
 const SERIES_KEPT_MAX = 10_000;
+/** If the clock loses more than this against the time that passes, it was set back. */
+const SET_BACK_MS = SECOND_MS;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = 30 * SECOND_MS;
 
 type Reading = Extract<Outcome, { kind: 'reading' }>;
-type Waiting = BrokerMessage & { receivedAtMs: UtcMs };
+/** When a message arrived: the time of the clock, and the time that passes even if the clock is set. */
+type Arrival = { receivedAtMs: UtcMs; elapsedMs: number };
+type Waiting = BrokerMessage & Arrival;
 type ReadMessage = { message: Waiting; outcomes: readonly Outcome[] };
 
 /**
@@ -54,7 +58,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
   const { workgroup, settings, log, counter, clock, startTimer, logger } = options;
   const reader = createMessageReader(workgroup, settings.rules);
   const names = { workgroup: workgroup.id, input: settings.id };
-  const arrivalOf = createArrivals();
+  const timeOf = createArrivalTimes();
   const mayKeep = createRefusalQuota(clock);
   let waiting: Waiting[] = [];
   let waitingBytes = 0;
@@ -107,12 +111,13 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     });
   }
 
-  function outcomesOf({ topic, payload, isRetained, receivedAtMs }: Waiting): Outcome[] {
-    if (isRetained) return [];
+  function outcomesOf(message: Waiting): Outcome[] {
+    if (message.isRetained) return [];
     try {
-      const outcomes = reader.read(topic, payload, receivedAtMs);
+      const outcomes = reader.read(message.topic, message.payload, message.receivedAtMs);
       for (const outcome of outcomes)
-        if (outcome.kind === 'reading' && !outcome.hasOwnTime) outcome.item.event_time = arrivalOf(outcome);
+        if (outcome.kind === 'reading' && !outcome.hasOwnTime)
+          outcome.item.event_time = timeOf(outcome, message);
       return outcomes;
     } catch (error) {
       return [{ kind: 'refused', reason: `the message cannot be read: ${errorMessage(error)}` }];
@@ -164,7 +169,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
       message(message, resume) {
         if (isStopped) return;
         counter.received();
-        waiting.push({ ...message, receivedAtMs: clock.now() });
+        waiting.push({ ...message, receivedAtMs: clock.now(), elapsedMs: elapsedOf(clock) });
         waitingBytes += message.payload.length;
         paused.push(resume);
         resumeReading();
@@ -216,13 +221,17 @@ function isReading(outcome: Outcome): outcome is Reading {
 
 /**
  * Times of arrival that differ for the readings of one series, because two readings of one time would be one.
+ * If the clock was set back, they continue at the time that it shows.
  */
-function createArrivals(): (reading: Reading) => UtcMs {
-  const lastMs = new LRUCache<string, number>({ max: SERIES_KEPT_MAX });
-  return ({ table, item }) => {
+function createArrivalTimes(): (reading: Reading, arrival: Arrival) => UtcMs {
+  const newest = new LRUCache<string, Arrival & { ms: UtcMs }>({ max: SERIES_KEPT_MAX });
+  return ({ table, item }, { receivedAtMs, elapsedMs }) => {
     const series = JSON.stringify([table, item.device, item.source, ...Object.keys(item.data)]);
-    const ms = Math.max(item.event_time, (lastMs.get(series) ?? 0) + 1);
-    lastMs.set(series, ms);
+    const last = newest.get(series);
+    const setBackMs = last && elapsedMs - last.elapsedMs - (receivedAtMs - last.receivedAtMs);
+    const isNextToLast = setBackMs !== undefined && setBackMs < SET_BACK_MS;
+    const ms = isNextToLast ? Math.max(receivedAtMs, last!.ms + 1) : receivedAtMs;
+    newest.set(series, { receivedAtMs, elapsedMs, ms });
     return ms;
   };
 }

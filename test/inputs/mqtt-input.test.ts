@@ -5,7 +5,7 @@ import { StreamError } from '../../src/contract/stream-errors.ts';
 import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { startMqttInput } from '../../src/inputs/mqtt-input.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { type Clock, MINUTE_MS, systemClock } from '../../src/lib/time.ts';
+import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from '../../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../../src/lib/timer.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
@@ -109,6 +109,26 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       });
     },
   );
+
+  test('gives readings the time of the clock again after it was set forward and back', async () => {
+    const clock = createTestClock();
+    const startMs = clock.now();
+    const { id, start, connected, counter, messages } = setUp({ clock });
+    start();
+    await connected();
+    const times = [startMs, startMs + HOUR_MS, startMs + MINUTE_MS, startMs + MINUTE_MS];
+    for (const [index, nowMs] of times.entries()) {
+      clock.set(nowMs);
+      await broker.publish([[`${id}/x/plain`, '1']]);
+      await until('it is stored', () => counter.state().stored === index + 1);
+    }
+    expect((await messages()).map(({ event_time }) => event_time)).toEqual([
+      startMs,
+      startMs + HOUR_MS,
+      startMs + MINUTE_MS,
+      startMs + MINUTE_MS + 1,
+    ]);
+  });
 
   test('gets what the broker kept while it was away', async () => {
     const { id, start, connected, counter, data } = setUp();
