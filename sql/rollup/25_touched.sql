@@ -37,7 +37,6 @@ SELECT
       THEN ss.max_gap_ms IS NULL OR ss.max_power_w IS NULL OR ss.max_gap_ms > gap_max_ms()
     ELSE ss.interval_ms IS NULL OR ss.max_power_w IS NULL
   END AS learns,
-  -- The time that one reading covers by itself.
   reach(ss.method, ss.sampling, ss.interval_ms, se.step_ms) AS reach_ms
 FROM series se
 JOIN stream_setting ss USING (stream_id)
@@ -74,7 +73,6 @@ WITH changed_time AS (
   FROM incoming
   GROUP BY series_id, utc_day(event_time_ms)
   UNION ALL BY NAME
-  -- Series whose rules have changed.
   SELECT restated.series_id, least(restated.first_ms, computed.low_ms) AS from_ms,
     greatest(restated.last_ms, computed.high_ms) AS to_ms,
     NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = restated.series_id) AS is_new

@@ -6,14 +6,18 @@ import type { UtcMs } from '../lib/time.ts';
 export const permissions = ['search:read', 'org:audit', 'org:admin', 'data:write', 'data:correct'] as const;
 export type Permission = (typeof permissions)[number];
 
+/** A token with more permissions or device groups in one workgroup is invalid. */
+const PERMISSIONS_MAX = 64;
+const DEVICE_GROUPS_MAX = 1_000;
+
 /**
  * The rights of a token in one workgroup. Unknown members make the token invalid, because they may be
  * restrictions of a later version.
  */
 const workgroupScopeSchema = z.strictObject({
-  permissions: z.array(z.string().min(1).max(64)).max(64),
+  permissions: z.array(z.string().min(1).max(64)).max(PERMISSIONS_MAX),
   /** The groups of the configuration whose devices the token may read; all devices if absent. */
-  deviceGroups: z.array(nameSchema).max(1_000).optional(),
+  deviceGroups: z.array(nameSchema).max(DEVICE_GROUPS_MAX).optional(),
 });
 export type WorkgroupScope = z.output<typeof workgroupScopeSchema>;
 

@@ -17,8 +17,8 @@ interface LineFile<Line> {
 }
 
 /**
- * @param take called with each line in order. If the file was replaced, `reset` is called first, and then
- *   `take` with all lines
+ * @param handlers `take` is called with each line in order. If the file was replaced, `reset` is called
+ *   first, and then `take` with all lines
  */
 export function openLineFile<Line>(
   path: string,

@@ -40,8 +40,12 @@ export function parseTopicPattern(text: string): TopicPattern | { problem: strin
   };
 }
 
+const PATTERN_CHARACTERS_MAX = 1_000;
+
 function problemOf(text: string): string | undefined {
-  if (text === '' || text.length > 1_000 || text.includes('\0')) return 'must be 1 to 1,000 characters';
+  if (text === '' || text.length > PATTERN_CHARACTERS_MAX)
+    return `must be 1 to ${PATTERN_CHARACTERS_MAX.toLocaleString('en')} characters`;
+  if (text.includes('\0')) return 'must not contain a NUL character';
   if (text.startsWith('$share/')) return 'must be a topic without $share';
   const levels = text.split('/');
   if (levels.some((level, index) => level.includes('#') && (level !== '#' || index < levels.length - 1)))

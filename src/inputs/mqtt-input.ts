@@ -37,7 +37,7 @@ const REFUSED_A_MINUTE_MAX = 100;
 const TOPIC_CHARACTERS_MAX = 200;
 /** Series whose last arrival is remembered. */
 const SERIES_KEPT_MAX = 10_000;
-/** If the clock loses more than this against the time that passes, it was set back. */
+/** If the clock loses this much against the time that passes, it was set back. */
 const SET_BACK_MS = SECOND_MS;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = 30 * SECOND_MS;
@@ -228,9 +228,8 @@ function createArrivalTimes(): (reading: Reading, arrival: Arrival) => UtcMs {
   return ({ table, item }, { receivedAtMs, elapsedMs }) => {
     const series = JSON.stringify([table, item.device, item.source, ...Object.keys(item.data)]);
     const last = newest.get(series);
-    const setBackMs = last && elapsedMs - last.elapsedMs - (receivedAtMs - last.receivedAtMs);
-    const isNextToLast = setBackMs !== undefined && setBackMs < SET_BACK_MS;
-    const ms = isNextToLast ? Math.max(receivedAtMs, last!.ms + 1) : receivedAtMs;
+    const wasSetBack = last && elapsedMs - last.elapsedMs - (receivedAtMs - last.receivedAtMs) >= SET_BACK_MS;
+    const ms = last && !wasSetBack ? Math.max(receivedAtMs, last.ms + 1) : receivedAtMs;
     newest.set(series, { receivedAtMs, elapsedMs, ms });
     return ms;
   };

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
+import { errorCode } from '../lib/errors.ts';
 import { readJsonFile } from '../lib/read-json-file.ts';
 import { isAlive } from './control.ts';
 
@@ -51,8 +52,9 @@ export function listProcessFiles(dataDir: string): Array<{ path: string; file: P
   let names: string[];
   try {
     names = readdirSync(processFolder(dataDir));
-  } catch {
-    return [];
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
   }
   return names.flatMap((name) => {
     const path = join(processFolder(dataDir), name);

@@ -103,7 +103,7 @@ const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> =
 };
 
 describe('a condition', () => {
-  test.each(conditionNames)('%s is told once when it holds, and once when it is over', async (name) => {
+  test.each(conditionNames)('%s is reported once when it holds, and once when it is over', async (name) => {
     const { holds, not, says } = cases[name];
     const receiver = await startReceiver();
     const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
@@ -198,7 +198,7 @@ describe('a condition', () => {
     expect(receiver.titles()).toEqual(['home: Device silent']);
   });
 
-  test('is told only after it has lasted for its time', async () => {
+  test('is reported only after it has lasted for its time', async () => {
     const receiver = await startReceiver();
     const channels = [{ id: 'ops', webhook: { url: receiver.url } }];
     const { facts, round, clock } = openWatch({ channels, conditions: { deviceSilent: { for: '10m' } } });

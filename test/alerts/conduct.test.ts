@@ -118,7 +118,7 @@ test('an alarm that ends before its message goes out is never told', async () =>
   expect(receiver.titles()).toEqual(['home: Device silent', 'home: Device silent']);
 });
 
-test('a message without an answer is tried again, and then its recovery is told', async () => {
+test('a message without an answer is tried again, and then its recovery is reported', async () => {
   const receiver = await startReceiver();
   receiver.answers.push(500);
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
@@ -285,7 +285,7 @@ test('a digest comes at most once an hour', async () => {
   expect(receiver.received.map(({ json }) => json.count)).toEqual([1, 4]);
 });
 
-test('a snoozed condition is told at the end of the snooze if it still holds', async () => {
+test('a snoozed condition is reported at the end of the snooze if it still holds', async () => {
   const receiver = await startReceiver();
   const { facts, round, watch, clock } = openWatch({
     channels: [{ id: 'ops', webhook: { url: receiver.url } }],
@@ -306,7 +306,7 @@ test('a snoozed condition is told at the end of the snooze if it still holds', a
   ]);
 });
 
-test('what was told before a restart is not told again, and its recovery is', async () => {
+test('what was reported before a restart is not reported again, but its recovery is', async () => {
   const receiver = await startReceiver();
   const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
   const first = openWatch(settings);

@@ -21,7 +21,7 @@ const WAIT_MS = 180_000;
 const TEST_MS_MAX = 900_000;
 
 test.skipIf(fakeTimeLibrary === undefined || brokerMissing !== undefined)(
-  'every condition is told once by a running service, and once when it is over, also over a kill',
+  'every condition is reported once by a running service, and once when it is over, also over a kill',
   async () => {
     const [receiver, destination] = [await startReceiver(), await startReceiver()];
     // The destination of an export has no room.

@@ -63,7 +63,7 @@ async function setUp() {
   return { ops, owner, disk, owned, start, look };
 }
 
-test('the disk of several workgroups is told once to each channel, also over a restart, and its end once', async () => {
+test('the disk of several workgroups is reported once to each channel, also over a restart, and its end once', async () => {
   const { ops, owner, disk, owned, start, look } = await setUp();
   const stop = start();
   await look(12);
@@ -90,18 +90,18 @@ test('the disk of several workgroups is told once to each channel, also over a r
   expect([ops.titles(), owner.titles()]).toEqual([both, both]);
 });
 
-test('the disk is told with another workgroup if another worker has the first', async () => {
+test('the disk is reported with another workgroup if another worker has the first', async () => {
   const { ops, owned, start, look } = await setUp();
   owned.delete('first');
   const stop = start();
   await look(12);
-  await until('it is told', () => ops.received.length > 0);
+  await until('it is reported', () => ops.received.length > 0);
   await look(3);
   await stop();
   expect(ops.received.map(({ json }) => json.workgroup)).toEqual(['second']);
 });
 
-test('the disk of two workers is told once to each channel', async () => {
+test('the disk of two workers is reported once to each channel', async () => {
   const { ops, owner, start, look } = await setUp();
   const [one, other] = [new Set(['first']), new Set(['second', 'third'])];
   start(one, other);

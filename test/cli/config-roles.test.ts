@@ -75,9 +75,15 @@ test('config check prints roles to paste for sources that have none, with reason
   ]);
 });
 
-test('config check suggests nothing if every source has a role, or if no source is known', async () => {
+test.each([
+  [
+    'every source has a role',
+    config.replace(/ {4}roles: .*/, '    roles: [{ source: "*", role: consumption }]'),
+  ],
+  ['no source is known', config.replace(/ {4}devices.*\n/, '')],
+])('config check suggests nothing if %s', async (_when, text) => {
   const cwd = tempDir();
-  writeFileSync(join(cwd, 'wattline.yaml'), config.replace(/ {4}devices.*\n/, ''));
+  writeFileSync(join(cwd, 'wattline.yaml'), text);
   const { code, stderr } = await runCommand(['config', 'check'], { cwd });
   expect(code).toBe(0);
   expect(stderr).not.toContain('roles:');

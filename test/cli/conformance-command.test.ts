@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { main } from '../../src/cli/main.ts';
-import type { Terminal } from '../../src/service/terminal.ts';
 import { readCases } from '../conformance/breakages-read.ts';
 import { startBreakingProxy } from '../conformance/breaking-proxy.ts';
+import { runCommand } from '../support/run-command.ts';
 import { startStreamService } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -13,25 +12,8 @@ async function setUp() {
   const token = await service.token();
   const cwd = tempDir();
   writeFileSync(join(cwd, 'my.token'), `${token}\n`);
-  // In this process, because starting a dozen processes takes longer than their work.
-  const run = async (args: string[], environment: Record<string, string> = {}) => {
-    const written = { stdout: '', stderr: '' };
-    const terminal: Terminal = {
-      cwd,
-      environment,
-      isInteractive: false,
-      out: (text) => {
-        written.stdout += text;
-      },
-      err: (text) => {
-        written.stderr += text;
-      },
-      onEnd: () => () => undefined,
-      onReload: () => () => undefined,
-      kill: () => undefined,
-    };
-    return { code: await main(['conformance', ...args], terminal), ...written };
-  };
+  const run = (args: string[], environment: Record<string, string> = {}) =>
+    runCommand(['conformance', ...args], { cwd, environment });
   return { service, token, run };
 }
 

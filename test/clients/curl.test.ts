@@ -162,7 +162,7 @@ beforeAll(() => {
   if (!hasCurl) process.stderr.write('skipped: no curl (apt-get install curl)\n');
 });
 
-test.skipIf(!hasCurl).each(provocations)('curl is told $error', async (provocation) => {
+test.skipIf(!hasCurl).each(provocations)('curl gets the error $error', async (provocation) => {
   const { error, path = SOLAR, args = [], permissions, headers = {}, details = {} } = provocation;
   const service = await (provocation.service ?? startStreamService)();
   const token =
@@ -181,7 +181,7 @@ test.skipIf(!hasCurl).each(provocations)('curl is told $error', async (provocati
   });
 });
 
-test.skipIf(!hasCurl)('curl is told that its body is too large, while it is still sending it', async () => {
+test.skipIf(!hasCurl)('curl learns that its body is too large while it still sends it', async () => {
   const service = await startStreamService();
   const file = join(tempDir(), 'body');
   writeFileSync(file, ' '.repeat(LARGE_BYTES));

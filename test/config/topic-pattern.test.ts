@@ -60,3 +60,17 @@ describe('a pattern of topics', () => {
     expect(patternOf('meters/{site}_{device}').match(topic)).toMatchObject({ device: '_' });
   });
 });
+
+test.each([
+  ['', 'must be 1 to 1,000 characters'],
+  ['x'.repeat(1_001), 'must be 1 to 1,000 characters'],
+  ['a\0b', 'must not contain a NUL character'],
+  ['$share/group/a', 'must be a topic without $share'],
+  ['a/#/b', '"#" can only be the whole last level, such as "site/#"'],
+  ['a+/b', '"+" can only be a whole level, such as "site/+/power"'],
+  ['{a b}/c', 'a named level is written {name}, with letters and digits'],
+  ['{a}{b}', 'there must be some text between two names of a level'],
+  ['{a}/{a}', '{a} is there twice'],
+])('the topic %j is refused: %s', (topic, problem) => {
+  expect(parseTopicPattern(topic)).toEqual({ problem });
+});

@@ -91,7 +91,11 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   });
   onTestFinished(() => lake.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => app.close());
+  onTestFinished(async () => {
+    // The client keeps connections open, for which `close` would wait.
+    app.server.closeAllConnections();
+    await app.close();
+  });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1/orgs/${WORKGROUP}/corrections`;
   const issue = async (scope: IssueRequest['scopes'][string]) =>
     (await access.issue({ subject: 'dash', scopes: { [WORKGROUP]: scope }, lifetimeMs: HOUR_MS })).token;

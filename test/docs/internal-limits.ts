@@ -140,7 +140,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'redis-scripts.ts PAGE_CHUNKS_MAX TRIM_CHUNKS_MAX',
     'redis-store.ts PAGE_BYTES_MAX',
     'replay-cases.ts REPORT_DAYS_MAX',
-    'roll-up.ts MESSAGES_MAX READINGS_MAX',
+    'roll-up.ts LOWEST_MESSAGES_MAX READINGS_MAX',
     'shard-demand.ts OPENINGS_MAX',
     'shard-room.ts HIBERNATING_MAX',
     'socket-answer.ts ANSWER_BYTES_MAX',

@@ -89,7 +89,7 @@ test.runIf(isFull)(
   },
 );
 
-test('a wrong map, token or address is told with what to do, and without the token', async () => {
+test('a wrong map, token or address is reported with what to do, and without the token', async () => {
   const { server, cwd, args } = await openHome();
   writeFileSync(join(cwd, 'ha.yaml'), `${map}sensor.outside: { device: cellar }\n`);
   const wrongMap = await runCommand([...args, '--map', 'ha.yaml'], { cwd });

@@ -51,7 +51,7 @@ test('a stage that ends because the worker stops was interrupted, and has not fa
   expect(runs).toEqual([]);
 });
 
-test('each run is told with its duration and whether it has failed, and logged with what it has done', async () => {
+test('each run is reported with its duration and whether it has failed, and logged with what it has done', async () => {
   const outcomes = [
     async () => ({ counts: { messages: 3 }, nextOffset: 2n ** 60n }),
     () => Promise.reject(new Error('no')),

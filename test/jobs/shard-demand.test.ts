@@ -15,7 +15,7 @@ function setUp(options: { heldByOther?: Set<string> } = {}) {
   return { ...shards, limits, demand };
 }
 
-test('a wanted shard is opened once, and is told the news', async () => {
+test('a wanted shard is opened once, and gets the news', async () => {
   const { demand, events, ownedShards } = setUp();
   demand.want('a');
   demand.want('a');

@@ -118,7 +118,7 @@ test('a repeated mail has the same Message-ID, another one has not', async () =>
   expect(third).not.toBe(first);
 });
 
-test('refused addresses are told, and the others get the mail; if all are refused it fails with what the server said', async () => {
+test('refused addresses are reported, and the others get the mail; if all are refused it fails with what the server said', async () => {
   const { port, received } = await startMailServer({
     onRcptTo: ({ address }, _session, done) =>
       done(address.startsWith('eve') ? new Error('no such person here') : null),

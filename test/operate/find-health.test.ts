@@ -114,7 +114,7 @@ test('the worst finding comes first, and one that lasts is not told twice', () =
   ]);
 });
 
-test('at most 100 findings are told', () => {
+test('at most 100 findings are reported', () => {
   const problems = Array.from({ length: 101 }, (_, index) => ({
     path: `devices.${index}`,
     message: 'is empty',

@@ -143,7 +143,7 @@ describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
     expect(existsSync(draft)).toBe(false);
   });
 
-  test('a bucket that cannot be read is not ready, and only this machine is told why', async () => {
+  test('a bucket that cannot be read is not ready, and only callers on this machine learn why', async () => {
     const at = await openReport();
     const config = await bucketConfig(at.dataDir);
     const bucket = await open(config, at.clock);

@@ -28,7 +28,7 @@ test.each([
   { unit: 'kWh', wh: 2000 },
   { unit: 'MWh', wh: 2_000_000 },
   { unit: 'MJ', wh: 555.556 },
-])('an amount in $unit is told by the column, its name or the options', ({ unit, wh }) => {
+])('the unit of an amount ($unit) follows from the column, its name or the options', ({ unit, wh }) => {
   const row = 'GRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2';
   expect(readMeters(`meter_code,interval_start,interval_end,energy,unit\n${row},${unit}`)[0]!.energyWh).toBe(
     wh,
