@@ -62,7 +62,7 @@ test('any order of arrival, repetition, split into batches and number of threads
     { weight: 3, arbitrary: nightlyStream(START_MS) },
     { weight: 2, arbitrary: standingStream(START_MS) },
   );
-  await expectAll(site, stream, check, rounds(18, 1_000));
+  await expectAll(site, stream, check, rounds(12, 1_000));
 });
 
 /**
@@ -114,7 +114,7 @@ test('readings that arrive hours or days late give the same rows as readings in 
     await closeAll(inTime, late);
     return joined(problems);
   };
-  await expectAll(site, anyStream(START_MS), check, rounds(14, 1_000));
+  await expectAll(site, anyStream(START_MS), check, rounds(10, 1_000));
 });
 
 /** The closed days of each stream that were computed again because limits were learnt. */
@@ -144,7 +144,7 @@ test('leaving out statements without work gives the same rows as running all', {
     }
     return problems;
   };
-  await expectAll(site, fc.oneof(anyStream(START_MS), standingStream(START_MS)), check, rounds(3, 48));
+  await expectAll(site, fc.oneof(anyStream(START_MS), standingStream(START_MS)), check, rounds(2, 48));
 });
 
 // changed-limits.test.ts has cases of its own.
@@ -188,7 +188,7 @@ test('few intervals in each call give the same rows as all in one call, even if 
     await closeAll(atOnce, byCalls, inBetween);
     return joined(problems);
   };
-  await expectAll(site, anyStream(START_MS), check, rounds(3, 100));
+  await expectAll(site, anyStream(START_MS), check, rounds(2, 100));
 });
 
 const limits = { maxPower: CLEAR_POWER_W, jitter: CLEAR_JITTER_WH };

@@ -12,11 +12,13 @@ import { openTestShard } from './warehouse-fixture.ts';
 const lastLanded = (events: Array<{ kind: string; nextOffset?: number }>) =>
   Math.max(0, ...events.filter(({ kind }) => kind === 'landed').map(({ nextOffset }) => nextOffset!));
 
+const KILLS = isSoak ? 20 : 6;
+
 test('after kills at any moment, every acknowledged batch is stored once, and none in part', async () => {
   const path = join(tempDir(), 'acme.duckdb');
   let rounds = 0;
   let before = 0;
-  for (; rounds < 10; rounds++) {
+  for (; rounds < KILLS; rounds++) {
     const child = startLanding([path]);
     // Sometimes while it opens the file, mostly while it lands.
     if (rounds > 1) await child.said(({ kind }) => kind === 'landed');
