@@ -98,7 +98,7 @@ test('a file of the soak that a command names is refused with the command that r
   expect(() => refuseSoakFiles(['run', 'test/lib/time.test.ts', '-t', 'soak', dirname(path!)])).not.toThrow();
 });
 
-test('the table of faults has the numbers of the tests: together 50 in npm test and 500 in the soak', () => {
+test('the table of faults has the numbers of the tests: together 50 in the full set and 500 in the soak', () => {
   const faults = testing.split('\n### Faults')[1]!;
   const rows = [...faults.matchAll(/^\| \[.+?\]\(\.\.\/(test\/\S+)\) \| .+ \| (\d+) \| (\d+) \|$/gm)];
   const counts = rows.map(([, path, usual, soak]) => ({

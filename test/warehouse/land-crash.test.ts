@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { isSoak } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startLanding } from './children.ts';
 import { withExtraMigrations } from './extra-migrations.ts';
@@ -12,17 +12,16 @@ import { openTestShard } from './warehouse-fixture.ts';
 const lastLanded = (events: Array<{ kind: string; nextOffset?: number }>) =>
   Math.max(0, ...events.filter(({ kind }) => kind === 'landed').map(({ nextOffset }) => nextOffset!));
 
-const KILLS = isSoak ? 20 : 6;
+const KILLS = rounds(6, 14);
 
 test('after kills at any moment, every acknowledged batch is stored once, and none in part', async () => {
   const path = join(tempDir(), 'acme.duckdb');
-  let rounds = 0;
   let before = 0;
-  for (; rounds < KILLS; rounds++) {
+  for (let kills = 0; kills < KILLS; kills++) {
     const child = startLanding([path]);
     // Sometimes while it opens the file, mostly while it lands.
-    if (rounds > 1) await child.said(({ kind }) => kind === 'landed');
-    await sleep(Math.random() * (rounds > 1 ? 120 : 500));
+    if (kills > 1) await child.said(({ kind }) => kind === 'landed');
+    await sleep(Math.random() * (kills > 1 ? 120 : 500));
     await child.kill();
     const shard = await openTestShard({ path });
     const next = await expectExactlyOnce(shard);
