@@ -11,6 +11,7 @@ function problemsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): Prob
     const messages = issue.message.split('\n');
     return issue.keys.map((key, index) => ({ path: [...path, key].join('.'), message: messages[index]! }));
   }
+  if (issue.code === 'invalid_key') return issue.issues.flatMap((inner) => problemsOf(inner, path));
   const branch = issue.code === 'invalid_union' ? issue.errors.find(hasItsShape) : undefined;
   if (branch) return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path]));
   return [{ path: path.join('.'), message: issue.message }];

@@ -1,9 +1,11 @@
 import type { WorkgroupConfig } from '../config/config.ts';
+import { zodProblems } from '../config/zod-problems.ts';
 import { tableNameSchema } from '../contract/messages.ts';
 import { isUuid } from '../decode/parse-values.ts';
 import { guessTimeFormat, type TimeFormatGuess } from '../foreign-table/guess-time-format.ts';
 import { guessNumberFormat, isNumberIn } from '../foreign-table/number-format.ts';
 import { InputError } from '../lib/errors.ts';
+import { inWords } from '../lib/input-words.ts';
 import { derivedId, LONE_DEVICE } from './import-devices.ts';
 import { type Mapping, type MappingInput, mappingSchema, usualNullTexts } from './import-mapping.ts';
 import type { SourceFile } from './source-file.ts';
@@ -32,7 +34,8 @@ const clockPattern = /^\d{1,2}:\d{2}(:\d{2})?$/;
 
 /**
  * Guesses the meaning of the columns of a file from their names and the first rows.
- * @throws InputError if no column looks like a time, or none looks like a number
+ * @throws InputError if no column looks like a time, none looks like a number, or a name or text of the
+ *   file cannot be in a mapping
  */
 export function guessMapping(
   path: string,
@@ -69,7 +72,7 @@ export function guessMapping(
   const streams = workgroup.energyStreams.filter((stream) => stream.table === tableNameSchema.parse(table));
   const fields = long ? undefined : guessFields(left, isNumeric, streams);
   if (fields && Object.keys(fields).length === 0) throw cannotGuess(path, 'no column looks like a number');
-  return mappingSchema.parse({
+  const guess = {
     format: sample.format,
     ...(sample.csv && { csv: sample.csv }),
     time: {
@@ -81,7 +84,10 @@ export function guessMapping(
     ...(source && { source: { column: source.name } }),
     ...(long ? { long: { field: long[0].name, value: long[1].name } } : { fields }),
     ...numberFormat,
-  } satisfies MappingInput);
+  } satisfies MappingInput;
+  const mapping = mappingSchema.safeParse(guess, inWords);
+  if (!mapping.success) throw new InputError(`the guess for ${path}`, zodProblems(mapping.error));
+  return mapping.data;
 }
 
 function cannotGuess(path: string, message: string): InputError {

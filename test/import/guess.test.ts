@@ -3,6 +3,7 @@ import { guessTimeFormat } from '../../src/foreign-table/guess-time-format.ts';
 import { guessMapping } from '../../src/import/guess-mapping.ts';
 import { openReader } from '../../src/import/open-reader.ts';
 import { sampleFile } from '../../src/import/sample-file.ts';
+import { InputError } from '../../src/lib/errors.ts';
 import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './import-fixture.ts';
 
 const workgroup = testWorkgroup({
@@ -113,8 +114,16 @@ describe('the columns of', () => {
   test.each([
     ['a,b\n1,2\n', /no column looks like a time/],
     ['time,b\n2024-07-01T12:00:00Z,x\n', /no column looks like a number/],
+    ['time,device,b\n2024-07-01T12:00:00Z,\0x,1\n', /device: contains a NUL character/],
   ])('%j cannot be told', async (text, message) => {
     await expect(guess(fileOf('log.csv', text))).rejects.toThrow(message);
+  });
+
+  test('a column whose name is too long for a mapping is named', async () => {
+    const name = 'p'.repeat(513);
+    const guessing = guess(fileOf('log.csv', `time,${name}\n2024-07-01T12:00:00Z,1\n`));
+    await expect(guessing).rejects.toThrow(InputError);
+    await expect(guessing).rejects.toThrow(/fields\.p+: must have at most 512 characters/);
   });
 });
 
