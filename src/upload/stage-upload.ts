@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { errorCode, TransientError } from '../lib/errors.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
 import { type Upload, uploadSchema } from './upload-rows.ts';
@@ -25,6 +26,7 @@ export function stageUpload(dataDir: string, upload: Upload, clock: Clock): { pa
     writeFileSync(path, JSON.stringify(upload), { mode: 0o600, flag: 'wx' });
   } catch (error) {
     remove();
+    if (isDiskFull(error)) throw diskFullError(folder, error);
     const code = errorCode(error);
     throw new TransientError(
       'NotStaged',

@@ -3,9 +3,9 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { ProcessCall } from '../access/process-token.ts';
-import { isDiskFull } from '../lib/disk-full.ts';
+import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { sha256Hex } from '../lib/durable-files.ts';
-import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
+import { TerminalError } from '../lib/errors.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { ARGUMENTS_BYTES_MAX, ARGUMENTS_HEADER, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
@@ -31,7 +31,10 @@ export async function receiveBody(
 ): Promise<ReceivedBody> {
   const argumentBytes = Number(request.headers[ARGUMENTS_HEADER]);
   if (!(argumentBytes >= 0 && argumentBytes <= ARGUMENTS_BYTES_MAX))
-    throw new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
+    throw new TerminalError(
+      'TooLarge',
+      `the length of the arguments is missing, or larger than ${ARGUMENTS_BYTES_MAX / MEBIBYTE} MiB`,
+    );
   if ((call.file?.bytes ?? 0) > SENT_FILE_BYTES_MAX) throw fileTooLarge();
   const parts = splitAt(request, argumentBytes);
   const head = await parts.head;
@@ -109,14 +112,7 @@ async function receiveTo(
     return path;
   } catch (error) {
     await rm(path, { force: true });
-    if (!isDiskFull(error)) throw error;
-    throw new TransientError(
-      'NotStaged',
-      `the file cannot be written to ${folder} (${errorCode(error)}); check the folder and its permissions`,
-      {
-        cause: error,
-      },
-    );
+    throw isDiskFull(error) ? diskFullError(folder, error) : error;
   }
 }
 
