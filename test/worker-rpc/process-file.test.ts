@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -43,4 +43,11 @@ test('the last process removes the folder', () => {
   writeProcessFile(dataDir, own).remove();
   expect(existsSync(join(dataDir, 'control', 'processes'))).toBe(false);
   expect(listProcessFiles(dataDir)).toEqual([]);
+});
+
+test('a folder that cannot be read is an error, and does not mean that no process runs', () => {
+  const dataDir = tempDir();
+  mkdirSync(join(dataDir, 'control'));
+  writeFileSync(join(dataDir, 'control', 'processes'), 'a file in its place');
+  expect(() => listProcessFiles(dataDir)).toThrow(/ENOTDIR/);
 });
