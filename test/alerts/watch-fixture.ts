@@ -8,11 +8,12 @@ import { createSendAlert } from '../../src/alerts/send-alert.ts';
 import { createWorkgroupWatch, type WorkgroupWatch } from '../../src/alerts/watch-workgroup.ts';
 import { alertsSchema } from '../../src/config/alert-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 
 import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock, type TestClock } from '../support/test-clock.ts';
+import { createTestClock, TEST_START_MS, type TestClock } from '../support/test-clock.ts';
 
 export interface Received {
   path: string;
@@ -96,3 +97,7 @@ export function openWatch(
     },
   };
 }
+
+/** Devices that have been silent for two hours. */
+export const silent = (...devices: string[]) =>
+  devices.map((device) => ({ device, silentMs: 2 * HOUR_MS, lastSeenMs: TEST_START_MS }));
