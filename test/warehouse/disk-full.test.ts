@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sampled } from '../support/rounds.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startLanding } from './children.ts';
 import { expectExactlyOnce } from './landed.ts';
@@ -18,17 +19,11 @@ interface SmallDisk {
 
 const succeeds = (command: string, ...args: string[]) => spawnSync(command, args).status === 0;
 
-/** A file system of its own in memory; only root can mount one. */
 function smallMount(megabytes: number): SmallDisk | undefined {
-  const folder = join(tempDir(), 'disk');
-  mkdirSync(folder);
-  if (!succeeds('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder)) return undefined;
-  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
-  return {
-    folder,
-    inShell: '',
-    enlarge: () => expect(succeeds('mount', '-o', 'remount,size=1g', folder)).toBe(true),
-  };
+  const disk = mountSmallDisk(megabytes);
+  if (disk === undefined) return undefined;
+  const { folder, enlarge } = disk;
+  return { folder, inShell: '', enlarge: () => expect(enlarge()).toBe(true) };
 }
 
 /** A limit on the size of files, which makes the same writes fail with another error. */

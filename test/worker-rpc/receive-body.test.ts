@@ -8,25 +8,27 @@ import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { MEBIBYTE } from '../../src/lib/units.ts';
 import { receiveBody, removeOldFiles } from '../../src/worker-rpc/receive-body.ts';
 import { ARGUMENTS_HEADER } from '../../src/worker-rpc/remote-wire.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const text = '{"args":{"day":"2026-11-20"}}';
 const file = Buffer.from('one,two\n1,2\n');
 const noted = { bytes: file.length, sha256: sha256Hex(file) };
 
-/** A body that arrives in chunks of 7 bytes, and the folder that it is received in. */
+/** A body that arrives in chunks of at least 7 bytes, and the folder that it is received in. */
 function receive(
   body: Buffer,
   call: { file?: { bytes: number; sha256: string } } = {},
   argumentBytes: number | null = text.length,
+  folder = join(tempDir(), 'uploads'),
 ) {
-  const chunks = Array.from({ length: Math.ceil(body.length / 7) }, (_, at) =>
-    body.subarray(at * 7, at * 7 + 7),
+  const chunkBytes = Math.max(7, body.length >> 8);
+  const chunks = Array.from({ length: Math.ceil(body.length / chunkBytes) }, (_, at) =>
+    body.subarray(at * chunkBytes, (at + 1) * chunkBytes),
   );
   const request = Object.assign(Readable.from(chunks), {
     headers: argumentBytes === null ? {} : { [ARGUMENTS_HEADER]: String(argumentBytes) },
   });
-  const folder = join(tempDir(), 'uploads');
   const received = receiveBody(
     request as unknown as IncomingMessage,
     { argumentsSha256: sha256Hex(text), ...call },
@@ -67,6 +69,17 @@ test.each([
   const { received, folder } = receive(Buffer.from(body), call, argumentBytes);
   await expect(received).rejects.toMatchObject({ code, retryable: false });
   expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
+});
+
+test('a file that the disk has no space for is an error that says so, and no file is left', async (context) => {
+  const disk = mountSmallDisk(1);
+  if (disk === undefined) return context.skip('this user cannot make a small disk');
+  const large = Buffer.alloc(2 * MEBIBYTE);
+  const call = { file: { bytes: large.length, sha256: sha256Hex(large) } };
+  const { received } = receive(Buffer.concat([Buffer.from(text), large]), call, text.length, disk.folder);
+  const message = `the disk of ${disk.folder} is full; free some space`;
+  await expect(received).rejects.toMatchObject({ code: 'DiskFull', message, retryable: true });
+  expect(readdirSync(disk.folder)).toEqual([]);
 });
 
 test('received files are deleted after an hour, and no other files', async () => {
