@@ -55,6 +55,14 @@ export function parseSequence(name: string): number | undefined {
   return /^\d{12}$/.test(name) ? Number(name) : undefined;
 }
 
+/**
+ * @param name a name that begins with a sequence, as those of `uniqueName` do
+ * @returns undefined if it does not begin with one
+ */
+export function leadingSequence(name: string): number | undefined {
+  return parseSequence(name.slice(0, SEQUENCE_DIGITS));
+}
+
 /** The key of a commit below the workgroup's lake. */
 export function commitKey(sequence: number): string {
   return `commits/${sequenceName(sequence)}.json`;

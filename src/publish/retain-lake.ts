@@ -4,7 +4,7 @@ import { ifMissing } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { readCurrent } from './lake-commit.ts';
-import { analyticsPath, commitKey, fileKey, parseSequence } from './lake-layout.ts';
+import { analyticsPath, commitKey, fileKey, leadingSequence } from './lake-layout.ts';
 import { type OpenLake, openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
 import type { Lifetime, RetainedGeneration } from './retained-generations.ts';
@@ -215,7 +215,7 @@ async function oldFolders({ paths }: OpenLake): Promise<string[]> {
 }
 
 async function sequencesIn(folder: string): Promise<number[]> {
-  return ((await names(folder)) ?? []).flatMap((name) => parseSequence(name.slice(0, 12)) ?? []);
+  return ((await names(folder)) ?? []).flatMap((name) => leadingSequence(name) ?? []);
 }
 
 async function names(folder: string): Promise<string[] | undefined> {

@@ -4,7 +4,7 @@ import { ifMissing } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { type Commit, commitSchema } from './commit-schema.ts';
 import { flatPlace, listSequences } from './lake-commit.ts';
-import { commitPath, fileKey, type LakePaths, parseSequence } from './lake-layout.ts';
+import { commitPath, fileKey, type LakePaths, leadingSequence } from './lake-layout.ts';
 
 /** A generation that is in the lake. */
 export interface RetainedGeneration {
@@ -107,7 +107,7 @@ export function createRetained(): Retained {
 
 /** The name of a file begins with the generation that it was written for. */
 function firstGeneration(name: string): number {
-  return parseSequence(name.slice(0, 12)) ?? 0;
+  return leadingSequence(name) ?? 0;
 }
 
 /** Checked less than by `readCommit`, because there can be hundreds of commits. */

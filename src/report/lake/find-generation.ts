@@ -4,7 +4,7 @@ import { isThere } from '../../lib/is-there.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
 import type { StoredCommit } from '../../publish/commit-schema.ts';
 import { listSequences, readCommit } from '../../publish/lake-commit.ts';
-import { commitPath, type LakePaths, parseSequence } from '../../publish/lake-layout.ts';
+import { commitPath, type LakePaths, leadingSequence } from '../../publish/lake-layout.ts';
 
 /** A commit, and when it was seen as the newest one (monotonic, ms). */
 interface SeenCommit {
@@ -57,7 +57,7 @@ export async function findLastingGeneration(
   paths: LakePaths,
   last: StoredCommit | undefined,
 ): Promise<StoredCommit | undefined> {
-  const sequences = (await names(paths.analytics)).flatMap((name) => parseSequence(name.slice(0, 12)) ?? []);
+  const sequences = (await names(paths.analytics)).flatMap((name) => leadingSequence(name) ?? []);
   for (const sequence of sequences.sort((a, b) => b - a).slice(0, 3)) {
     const commit = last?.sequence === sequence ? last : await readCommit(paths, sequence, last);
     if (commit) return commit;
@@ -72,7 +72,7 @@ export async function findLastingGeneration(
 async function hasRemains(paths: LakePaths): Promise<boolean> {
   if ((await names(paths.analytics)).length > 0 || (await isThere(paths.current))) return true;
   const files = await readdir(paths.files, { recursive: true, withFileTypes: true }).catch(none);
-  return files.some((entry) => entry.isFile() && (parseSequence(entry.name.slice(0, 12)) ?? 0) > 1);
+  return files.some((entry) => entry.isFile() && (leadingSequence(entry.name) ?? 0) > 1);
 }
 
 function names(folder: string): Promise<string[]> {
