@@ -1,5 +1,6 @@
 import type { Workgroups } from '../src/config/workgroups.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import { startSystemTimer } from '../src/lib/timer.ts';
 import { assessShards } from './assess-shards.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import type { ShardDemand } from './shard-demand.ts';
@@ -81,7 +82,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
       if (ownedShards.isOwned(workgroupId) || place === 'only') demand.want(workgroupId);
       // Other workers get the same news. One of them can have read everything when this one assesses it.
       else if (place === 'below-share') void assess([workgroupId]);
-      else setTimeout(() => void assess([workgroupId]), LET_OTHERS_MS).unref();
+      else startSystemTimer(LET_OTHERS_MS, () => void assess([workgroupId]));
     },
     noteDue,
     takeDue(workgroupId) {
