@@ -41,9 +41,9 @@ const alone = [
   'test/warehouse/fill-chunks.test.ts',
 ];
 
-/** Not in this run. */
-const left = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
-if (left.length > 0) refuseSoakFiles(process.argv);
+/** Files that only the soak runs. */
+const skippedFiles = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
+if (skippedFiles.length > 0) refuseSoakFiles(process.argv);
 
 /** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];
@@ -89,11 +89,11 @@ export default defineConfig({
         test: {
           name: 'sharing',
           include: ['test/**/*.test.ts'],
-          exclude: [...alone, ...inBrowser, ...left],
+          exclude: [...alone, ...inBrowser, ...skippedFiles],
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'alone', include: alone, exclude: left } },
+      { extends: true, test: { name: 'alone', include: alone, exclude: skippedFiles } },
       {
         extends: true,
         test: {
