@@ -24,7 +24,7 @@ export interface ListedAlert {
   snoozed: boolean;
   seenBy: string | null;
   /** Channels that have taken its message. */
-  told: string[];
+  sentTo: string[];
 }
 
 export interface AlertList {
@@ -71,7 +71,7 @@ export function listAlerts(
       known: alarm.isKnown === true,
       snoozed: isSnoozed(state, alarm.condition, nowMs),
       seenBy: alarm.seen?.by ?? null,
-      told: Object.entries(alarm.channels).flatMap(([id, outcome]) => (outcome === 'told' ? [id] : [])),
+      sentTo: Object.entries(alarm.channels).flatMap(([id, outcome]) => (outcome === 'told' ? [id] : [])),
     })),
     total: open.length,
     unseen: open.filter(isUnseen).length,

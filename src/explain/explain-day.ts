@@ -87,7 +87,7 @@ async function explain(
     source,
     sources,
     counted,
-    told: wholeDevice,
+    wholeDevice,
     energyWh,
   });
   return {
@@ -104,7 +104,7 @@ async function explain(
     takenIn: await readTakenIn(connection),
     energyWh,
     countingSources: counting,
-    told: wholeDevice,
+    wholeDevice,
     sources,
     known: all.map(describeSeries),
     nearestDays: await readNearestDays(connection, device, date),
@@ -141,10 +141,10 @@ function judge(facts: {
   sources: readonly ExplainedSource[];
   /** The sources that count for the device, and the rule. */
   counted: readonly ExplainedSource[];
-  told: ExplainedDevice | null;
+  wholeDevice: ExplainedDevice | null;
   energyWh: number | null;
 }): Pick<Explained, 'outcome' | 'text'> {
-  const { date, timezone, day, nowMs, all, source, sources, counted: own, told, energyWh } = facts;
+  const { date, timezone, day, nowMs, all, source, sources, counted: own, wholeDevice, energyWh } = facts;
   if (all.length === 0) {
     return {
       outcome: 'unknown_device',
@@ -166,7 +166,7 @@ function judge(facts: {
   if (energyWh === null && sources.some(({ result }) => result)) {
     return {
       outcome: 'explained',
-      text: `incomplete: ${told?.text}, and of that there is no energy on this day; what other sources have is not added up${running}`,
+      text: `incomplete: ${wholeDevice?.text}, and of that there is no energy on this day; what other sources have is not added up${running}`,
     };
   }
   if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };

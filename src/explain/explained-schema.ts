@@ -347,9 +347,12 @@ export const explainedSchema = z.object({
   }),
   energyWh: wh.nullable().meta({ description: 'The reported energy of the device; null if there is none' }),
   countingSources: z.array(z.string()).meta({
-    description: 'The sources whose sum is the energy of the device on this day, by the rule in `told`',
+    description:
+      'The sources whose sum is the energy of the device on this day, by the rule in `wholeDevice`',
   }),
-  told: explainedDeviceSchema.nullable().meta({ description: 'null if no source of the device is known' }),
+  wholeDevice: explainedDeviceSchema
+    .nullable()
+    .meta({ description: 'null if no source of the device is known' }),
   sources: z.array(sourceSchema),
   known: z.array(knownSchema).meta({ description: 'The series of the device with readings at any time' }),
   nearestDays: nearestDaysSchema,

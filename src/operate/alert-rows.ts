@@ -5,8 +5,8 @@ import type { ListRows } from './send-list.ts';
 export function alertRows({ alerts }: AlertList): ListRows {
   return {
     name: 'alerts',
-    columns: ['condition', 'subject', 'note', 'since', 'known', 'snoozed', 'seen_by', 'told'],
-    rows: alerts.map(({ condition, subject, text, since, known, snoozed, seenBy, told }) => ({
+    columns: ['condition', 'subject', 'note', 'since', 'known', 'snoozed', 'seen_by', 'sent_to'],
+    rows: alerts.map(({ condition, subject, text, since, known, snoozed, seenBy, sentTo }) => ({
       condition,
       subject,
       note: text,
@@ -14,7 +14,7 @@ export function alertRows({ alerts }: AlertList): ListRows {
       known,
       snoozed,
       seen_by: seenBy,
-      told,
+      sent_to: sentTo,
     })),
   };
 }

@@ -20,10 +20,10 @@ export const alertListSchema = z
           since: instant,
           known: z
             .boolean()
-            .meta({ description: 'It was there when the alerts began, so no channel was told' }),
+            .meta({ description: 'It was there when the alerts began, so no message was sent' }),
           snoozed: z.boolean(),
           seenBy: z.string().nullable(),
-          told: z.array(z.string()).meta({ description: 'Channels that have taken its message' }),
+          sentTo: z.array(z.string()).meta({ description: 'Channels that have taken its message' }),
         }),
       )
       .meta({ description: `The most important first; at most ${ALERTS_LISTED_MAX}` }),
@@ -53,7 +53,7 @@ export const alertListSchema = z
           known: false,
           snoozed: false,
           seenBy: null,
-          told: ['ops'],
+          sentTo: ['ops'],
         },
       ],
       total: 1,

@@ -63,7 +63,7 @@ test('alerts that were seen, are snoozed, or were there before are not unseen', 
   expect(of('known')).toMatchObject({ seenBy: null, known: true, snoozed: false });
   expect(of('snoozed')).toMatchObject({ seenBy: null, known: false, snoozed: true });
   // A channel that has refused its message does not know of it.
-  expect(of('unseen')).toMatchObject({ told: ['ops'] });
+  expect(of('unseen')).toMatchObject({ sentTo: ['ops'] });
   // The snooze that is over is not listed.
   expect(found.snoozes).toEqual([{ condition: 'disk', until: '2026-11-20T12:00:00.001Z', by: 'ada' }]);
 });

@@ -33,7 +33,7 @@ test('an alert of a service goes out once, in a soak also over a kill and a rest
     expect(await list()).toMatchObject({
       total: 1,
       unseen: 1,
-      alerts: [{ subject: `${GARAGE} default`, told: ['ops'] }],
+      alerts: [{ subject: `${GARAGE} default`, sentTo: ['ops'] }],
     });
 
     if (isSoak) {

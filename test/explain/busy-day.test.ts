@@ -31,7 +31,7 @@ describe('a day on which everything happens', () => {
    * most of the time.
    */
   let explanations: ReturnType<typeof explainEach> | undefined;
-  const explained = async (source: keyof Awaited<ReturnType<typeof explainEach>> = 'all') => {
+  const explainSource = async (source: keyof Awaited<ReturnType<typeof explainEach>> = 'all') => {
     explanations ??= explainEach();
     return (await explanations)[source];
   };
@@ -86,7 +86,7 @@ describe('a day on which everything happens', () => {
   test.runIf(isFull)(
     'tells each event once, in the order of time, and every Wh can be worked out by hand',
     async () => {
-      const { told, page } = await explained();
+      const { explained, page } = await explainSource();
       expect(linesOf(page, 'What happened')).toEqual([
         'glitch: low at 02:00:00 (0 Wh after 51,000 Wh) and no restart: left out',
         'jitter: fell by no more than its jitter between 03:00:00 and 04:00:00; the high-water mark was held',
@@ -98,9 +98,9 @@ describe('a day on which everything happens', () => {
       expect(linesOf(page, 'Sum')).toEqual([
         '(53,000 - 50,000) + (7,000 - 0) + (996,000 - 990,000) + (3,000 + 4,000) = 23,000 Wh',
       ]);
-      for (const one of told.sources)
+      for (const one of explained.sources)
         expect([one.source, handSum(one)]).toEqual([one.source, one.result!.energyWh]);
-      const energies = told.sources.map(({ source, result }) => [source, result!.energyWh]);
+      const energies = explained.sources.map(({ source, result }) => [source, result!.energyWh]);
       expect(energies).toEqual([
         ['meter', 23_000],
         ['old', 900],
@@ -111,7 +111,7 @@ describe('a day on which everything happens', () => {
   );
 
   test('shows the readings of events and stretches, and which readings were not used and why', async () => {
-    const { page } = await explained('meter');
+    const { page } = await explainSource('meter');
     const at = (line: string) => line.split(' | ').slice(0, -1).join(' | ');
     const lines = linesOf(page, 'Readings');
     expect(lines.map(at)).toEqual(
@@ -132,7 +132,7 @@ describe('a day on which everything happens', () => {
   });
 
   test('lists the changes between versions with their causes', async () => {
-    const { page } = await explained('meter');
+    const { page } = await explainSource('meter');
     const versions = linesOf(page, 'Versions').map((line) =>
       line.replace(/(computed|landed) \S+ [\d:]+\d/, '$1 T'),
     );
@@ -145,7 +145,7 @@ describe('a day on which everything happens', () => {
   });
 
   test('shows power by the hour and unmeasured time, and with --all every part', async () => {
-    const { page, all } = await explained('panel');
+    const { page, all } = await explainSource('panel');
     expect(linesOf(page, 'Energy by the hour')).toEqual([
       'From | To | Wh',
       '00:00:00 | 10:00:00 | 0 | not measured',
@@ -168,7 +168,7 @@ describe('a day on which everything happens', () => {
   });
 
   test('shows for a daily register the value that it carried over from the day before', async () => {
-    const { page } = await explained('old');
+    const { page } = await explainSource('old');
     expect(linesOf(page, 'What happened')).toEqual([
       'carry over: showed the day before from 00:00:00 to 05:00:00: no energy',
       'reset: started again between 05:00:00 and 06:00:00 from 700 to 0 Wh: what it shows since then counts, 0 Wh',

@@ -75,7 +75,7 @@ function powerSum(one: ExplainedSource): number {
  * neighbouring readings that count, with the energy that an event books instead of its growth, and its share
  * of the time inside the day.
  */
-export function stepSum(told: Explained, one: ExplainedSource): number {
+export function stepSum(explained: Explained, one: ExplainedSource): number {
   const isLifetime = one.result?.method === 'total_energy';
   const isTold =
     one.boundaries &&
@@ -96,7 +96,7 @@ export function stepSum(told: Explained, one: ExplainedSource): number {
       ? event.energyWh
       : (after.indexWh ?? after.value!) - (before.indexWh ?? before.value!);
     const [from, to] = [Date.parse(before.time), Date.parse(after.time)];
-    const [start, end] = [Date.parse(told.start), Date.parse(told.end)];
+    const [start, end] = [Date.parse(explained.start), Date.parse(explained.end)];
     // No energy is booked over a boundary whose index is unknown.
     if ((first.how === 'unknown' && from < start) || (last.how === 'unknown' && to > end)) continue;
     sum += (grown * Math.max(0, Math.min(to, end) - Math.max(from, start))) / (to - from);

@@ -41,7 +41,11 @@ async function tell(readings: readonly CaseReading[], settings: { devices?: obje
           JSON.stringify(await explainDay(connection, args, { workgroup, nowMs: Date.UTC(2030, 0, 1) })),
         ),
       );
-    return { explained, told: explained.told!, page: describeExplained(explained, { all: false }) };
+    return {
+      explained,
+      wholeDevice: explained.wholeDevice!,
+      page: describeExplained(explained, { all: false }),
+    };
   } finally {
     connection.closeSync();
   }
@@ -67,7 +71,7 @@ test.runIf(isSoak)(
       { device: 'house', source: 'string', role: 'production', within: 'house.solar' },
       { source: 'late', role: 'production', from: '2026-07-01' },
     ];
-    const { explained, told, page } = await tell(
+    const { explained, wholeDevice, page } = await tell(
       days({ solar: 24_000, load: 10_000, string: 9_000, odd: 7, late: 5 }),
       {
         devices: [{}],
@@ -79,18 +83,18 @@ test.runIf(isSoak)(
       ['solar'],
       '24,000 Wh',
     ]);
-    expect(told).toMatchObject({ rule: 'several_roles', role: 'production', energyWh: 24_000 });
-    expect(told.text).toBe(
+    expect(wholeDevice).toMatchObject({ rule: 'several_roles', role: 'production', energyWh: 24_000 });
+    expect(wholeDevice.text).toBe(
       'the device has several roles and is read from production, the first of them; consumption is not added',
     );
-    expect(reasons(told)).toEqual({
+    expect(reasons(wholeDevice)).toEqual({
       solar: [true, 24_000, 'has the role production'],
       load: [false, 10_000, 'its role is consumption, not production'],
       string: [false, 9_000, 'solar measures it too'],
       odd: [false, 7, 'no role is declared for it on this day'],
       late: [false, 5, 'no role is declared for it on this day'],
     });
-    expect(told.flags).toEqual([
+    expect(wholeDevice.flags).toEqual([
       { flag: 'mixed', reason: 'its sources have the roles production and consumption' },
       { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
     ]);
@@ -100,14 +104,18 @@ test.runIf(isSoak)(
 );
 
 test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', async () => {
-  const { explained, told, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
+  const { explained, wholeDevice, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
     devices: [{ energyRole: 'grid_export' }],
     roles: [production, consumption, { device: 'house', source: 'feed', role: 'grid_export' }],
   });
   expect([explained.energyWh, explained.countingSources]).toEqual([null, ['feed']]);
-  expect(told).toMatchObject({ rule: 'energy_role', role: 'grid_export', energyWh: null });
-  expect(reasons(told).feed).toEqual([true, null, 'has the role grid_export; it has no energy on this day']);
-  expect(told.flags).toEqual([{ flag: 'incomplete', reason: 'feed has no energy on this day' }]);
+  expect(wholeDevice).toMatchObject({ rule: 'energy_role', role: 'grid_export', energyWh: null });
+  expect(reasons(wholeDevice).feed).toEqual([
+    true,
+    null,
+    'has the role grid_export; it has no energy on this day',
+  ]);
+  expect(wholeDevice.flags).toEqual([{ flag: 'incomplete', reason: 'feed has no energy on this day' }]);
   expect(page).toContain(
     'incomplete: the device is the sum of its sources with the role grid_export, which is its energyRole, and of that there is no energy on this day',
   );
@@ -120,8 +128,8 @@ test.runIf(isFull)(
       devices: [{ totalSource: 'all' }],
       roles: [production],
     });
-    expect(total.told).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
-    expect(reasons(total.told)).toEqual({
+    expect(total.wholeDevice).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
+    expect(reasons(total.wholeDevice)).toEqual({
       all: [true, 60, 'the total source'],
       solar: [false, 1_000, 'the total source all stands for the device'],
     });
@@ -131,8 +139,13 @@ test.runIf(isFull)(
       devices: [{ sources: ['solar', 'roof'] }],
       roles: [production, roof, { source: 'old', role: 'production' }],
     });
-    expect(listed.told).toMatchObject({ rule: 'one_role', role: 'production', energyWh: 500, flags: [] });
-    expect(reasons(listed.told).old).toEqual([
+    expect(listed.wholeDevice).toMatchObject({
+      rule: 'one_role',
+      role: 'production',
+      energyWh: 500,
+      flags: [],
+    });
+    expect(reasons(listed.wholeDevice).old).toEqual([
       false,
       50,
       'the setting sources of the device does not name it',
@@ -146,12 +159,12 @@ test.runIf(isSoak)(
   'without roles all sources are added, and the day is flagged if there are several',
   async () => {
     const several = await tell(days({ a: 10, b: 5 }), {});
-    expect(several.told).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
-    expect(several.told.flags).toEqual([
+    expect(several.wholeDevice).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
+    expect(several.wholeDevice.flags).toEqual([
       { flag: 'undeclared', reason: 'no role is declared for a and b on this day' },
     ]);
     const one = await tell(days({ a: 10 }), {});
-    expect(one.told).toMatchObject({ rule: 'no_role', energyWh: 10, flags: [] });
+    expect(one.wholeDevice).toMatchObject({ rule: 'no_role', energyWh: 10, flags: [] });
     expect(one.page).not.toContain('\nDevice\n');
   },
 );
@@ -169,6 +182,6 @@ test.runIf(isFull)('of a net register the device counts the rises, or the falls'
   const risen = await tell(net, { devices: [{ energyRole: 'grid_import' }], roles });
   const fallen = await tell(net, { devices: [{ energyRole: 'grid_export' }], roles });
   expect([risen.explained.energyWh, fallen.explained.energyWh]).toEqual([1_000, 700]);
-  expect(reasons(risen.told)).toEqual({ grid: [true, 1_000, 'counts as grid_import where it rises'] });
-  expect(reasons(fallen.told)).toEqual({ grid: [true, 700, 'counts as grid_export where it falls'] });
+  expect(reasons(risen.wholeDevice)).toEqual({ grid: [true, 1_000, 'counts as grid_import where it rises'] });
+  expect(reasons(fallen.wholeDevice)).toEqual({ grid: [true, 700, 'counts as grid_export where it falls'] });
 });

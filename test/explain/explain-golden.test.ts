@@ -52,10 +52,10 @@ describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _firs
           { workgroup: workgroup!, nowMs: Date.UTC(2030, 0, 1) },
         );
         // The person has only what goes over the wire.
-        const told: Explained = explainedSchema.parse(JSON.parse(JSON.stringify(explained)));
-        const [one] = told.sources;
+        const answer: Explained = explainedSchema.parse(JSON.parse(JSON.stringify(explained)));
+        const [one] = answer.sources;
         const about = `${caseOf(device)} on ${day}`;
-        expect([about, one?.result?.energyWh, one?.result?.method, told.outcome]).toEqual([
+        expect([about, one?.result?.energyWh, one?.result?.method, answer.outcome]).toEqual([
           about,
           wh,
           method,
@@ -63,7 +63,7 @@ describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _firs
         ]);
         expect([about, handSum(one!)]).toEqual([about, wh]);
         expect([about, one!.sum.energyWh, one!.sum.agrees]).toEqual([about, wh, true]);
-        expect([about, Math.abs(stepSum(told, one!) - Number(wh)) <= 1 + one!.segments.length]).toEqual([
+        expect([about, Math.abs(stepSum(answer, one!) - Number(wh)) <= 1 + one!.segments.length]).toEqual([
           about,
           true,
         ]);

@@ -40,20 +40,20 @@ export async function explain(
   shard: Shard,
   { day = DAY, timezone = 'Etc/UTC', source }: { day?: string; timezone?: string; source?: string } = {},
   devices: object[] = [],
-): Promise<{ told: Explained; page: string; all: string }> {
+): Promise<{ explained: Explained; page: string; all: string }> {
   const [workgroup] = configSchema.parse({ workgroups: [{ id: 'acme', timezone, devices }] }).workgroups;
   const connection = await shard.connect();
   try {
     const args = { device: DEVICE, day, ...(source && { source }) };
-    const explained = await explainDay(connection, args, {
+    const answer = await explainDay(connection, args, {
       workgroup: workgroup!,
       nowMs: Date.UTC(2030, 0, 1),
     });
-    const told = explainedSchema.strict().parse(JSON.parse(JSON.stringify(explained)));
+    const explained = explainedSchema.strict().parse(JSON.parse(JSON.stringify(answer)));
     return {
-      told,
-      page: describeExplained(told, { all: false }),
-      all: describeExplained(told, { all: true }),
+      explained,
+      page: describeExplained(explained, { all: false }),
+      all: describeExplained(explained, { all: true }),
     };
   } finally {
     connection.closeSync();

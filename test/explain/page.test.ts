@@ -40,8 +40,8 @@ test.runIf(isSoak)('a day far from all readings is answered at once', async () =
   );
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
   for (const day of ['0001-01-02', '1969-12-31', '2026-05-01', '2026-09-01']) {
-    const { told, page } = await explain(shard, { day });
-    expect(told).toMatchObject({ outcome: 'no_readings', energyWh: null, sources: [] });
+    const { explained, page } = await explain(shard, { day });
+    expect(explained).toMatchObject({ outcome: 'no_readings', energyWh: null, sources: [] });
     expect(page.split('\n').at(-2)).toBe(
       day < DAY ? `the next day with energy is ${DAY}` : `the last day with energy before it is ${DAY}`,
     );
@@ -64,7 +64,7 @@ test.runIf(isSoak)(
     ]);
     const devices = [{ id: DEVICE, name: 'house', totalSource: 'total' }];
     await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-    const { told, page } = await explain(shard, {}, devices);
+    const { explained, page } = await explain(shard, {}, devices);
     expect(page).toMatch(
       /^house \(00000000-0000-4000-8000-000000000001\), 2026-07-01, Etc\/UTC, 24 h\n4,000 Wh\n/,
     );
@@ -77,7 +77,7 @@ test.runIf(isSoak)(
       '--source cellar explains it',
       "--source 'the roof' explains it",
     ]);
-    expect(told.sources).toHaveLength(3);
+    expect(explained.sources).toHaveLength(3);
   },
 );
 

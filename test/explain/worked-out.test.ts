@@ -14,8 +14,8 @@ test('repeated hours of a clock change are distinguished', async () => {
   }));
   await landReadings(shard, readings);
   await rollUpSite(shard, { timezone: 'Europe/Paris', streams });
-  const { told, page, all } = await explain(shard, { day: '2026-10-25', timezone: 'Europe/Paris' });
-  expect(told.energyWh).toBe(25_000);
+  const { explained, page, all } = await explain(shard, { day: '2026-10-25', timezone: 'Europe/Paris' });
+  expect(explained.energyWh).toBe(25_000);
   expect(page).toContain('Europe/Paris, 25 h\n25,000 Wh\n');
   const times = linesOf(all, 'Readings').map((line) => line.split(' | ')[0]);
   expect(times.slice(1, 6)).toEqual([
@@ -69,10 +69,10 @@ test.each(
       ]),
     ]);
     await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-    const { told, page } = await explain(shard);
+    const { explained, page } = await explain(shard);
     expect(linesOf(page, 'Index where the day begins and ends (Wh)')[1]).toContain(formula);
-    expect(told.sources[0]!.boundaries!.end.indexWh!).toBeCloseTo(midnightWh, 3);
-    expect(told.energyWh).toBe(Math.round(midnightWh));
+    expect(explained.sources[0]!.boundaries!.end.indexWh!).toBeCloseTo(midnightWh, 3);
+    expect(explained.energyWh).toBe(Math.round(midnightWh));
   },
 );
 
@@ -101,7 +101,7 @@ test('impossible power and the contradicted method are shown with the limit', as
     streams: streams.map((one) => (one.field === 'power' ? { ...one, maxPower: '20 kW' } : one)),
   });
   const meter = await explain(shard, { source: 'meter' });
-  expect(meter.told.sources[0]?.flags).toEqual([
+  expect(meter.explained.sources[0]?.flags).toEqual([
     {
       flag: 'contradicted',
       meaning: 'another method that covers the day measured something else, by more than a tenth',
@@ -114,7 +114,11 @@ test('impossible power and the contradicted method are shown with the limit', as
   expect(linesOf(panel.page, 'What happened')).toEqual([
     'spike: impossibly high from 12:30:00 to 12:36:00 (9,000,000 W after 400 W): left out',
   ]);
-  expect(panel.told.sources[0]?.limits).toMatchObject({ maxPowerW: { value: 20_000, from: 'configured' } });
-  expect(panel.told.sources[0]?.readings.filter(({ fate }) => fate === 'spike')).toHaveLength(2);
-  expect([panel.told.sources[0]?.result?.energyWh, handSum(panel.told.sources[0]!)]).toEqual([9_600, 9_600]);
+  expect(panel.explained.sources[0]?.limits).toMatchObject({
+    maxPowerW: { value: 20_000, from: 'configured' },
+  });
+  expect(panel.explained.sources[0]?.readings.filter(({ fate }) => fate === 'spike')).toHaveLength(2);
+  expect([panel.explained.sources[0]?.result?.energyWh, handSum(panel.explained.sources[0]!)]).toEqual([
+    9_600, 9_600,
+  ]);
 });

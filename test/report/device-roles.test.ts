@@ -148,18 +148,18 @@ test('energy of different roles is never added: report, details, profile, lake a
 
   const connection = await at.shard.connect();
   const all = Object.entries(expected).flatMap(([day, devices]) =>
-    Object.entries(devices).map(([device, told]) => ({ day, device, told })),
+    Object.entries(devices).map(([device, wanted]) => ({ day, device, wanted })),
   );
   // Some, because an explanation takes its time.
-  for (const { day, device, told: wanted } of sampled(all, 3)) {
+  for (const { day, device, wanted } of sampled(all, 3)) {
     const [energyWh, ...flags] = wanted;
-    const { told, ...explained } = await explainDay(
+    const { wholeDevice, energyWh: explainedWh } = await explainDay(
       connection,
       { device, day },
       { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
     );
-    expect([day, device, explained.energyWh, told?.energyWh]).toEqual([day, device, energyWh, energyWh]);
-    expect([day, device, told?.flags.map(({ flag }) => flag).sort()]).toEqual([day, device, flags]);
+    expect([day, device, explainedWh, wholeDevice?.energyWh]).toEqual([day, device, energyWh, energyWh]);
+    expect([day, device, wholeDevice?.flags.map(({ flag }) => flag).sort()]).toEqual([day, device, flags]);
   }
   connection.closeSync();
 });

@@ -91,13 +91,13 @@ describe('a day is explained over HTTP', () => {
     expect(response.headers.get('cache-control')).toBe('private, no-cache');
     const tag = { 'If-None-Match': response.headers.get('etag')! };
     expect((await at.get(path(asked), { headers: tag })).status).toBe(304);
-    const told = explainedSchema.strict().parse(await response.json());
-    expect(told).toMatchObject({ device: own, day: DAY, energyWh: 1_200, outcome: 'explained' });
-    expect(told.sources[0]!.readings.map(({ value }) => value)).toEqual([5_000, 5_600, 6_200]);
+    const explained = explainedSchema.strict().parse(await response.json());
+    expect(explained).toMatchObject({ device: own, day: DAY, energyWh: 1_200, outcome: 'explained' });
+    expect(explained.sources[0]!.readings.map(({ value }) => value)).toEqual([5_000, 5_600, 6_200]);
     const upperCase = await at.get(
       path(`${asked.toUpperCase().replace('DEVICE', 'device').replace('DAY', 'day')}&source=roof`),
     );
-    expect(await bodyOf(upperCase)).toEqual({ ...told });
+    expect(await bodyOf(upperCase)).toEqual({ ...explained });
   });
 
   test('to a token of device groups only for their devices; another device is like one that does not exist', async () => {
@@ -229,13 +229,13 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
     });
     let busy = 0;
     const asking = Array.from({ length: 6 }, async () => {
-      const told = await refused(at);
-      if (/^other days are being explained/.test(String(told.message))) busy += 1;
-      return told;
+      const answer = await refused(at);
+      if (/^other days are being explained/.test(String(answer.message))) busy += 1;
+      return answer;
     });
     await until('all but three have been refused', () => busy === 3);
     explaining.resolve();
-    for (const told of await Promise.all(asking)) expect(told).toMatchObject(unavailable);
+    for (const answer of await Promise.all(asking)) expect(answer).toMatchObject(unavailable);
     expect(busy).toBe(3);
     expect(most).toBe(1);
   });

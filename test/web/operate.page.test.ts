@@ -55,7 +55,7 @@ testPageInFull(
     const alertsOf = () => ask<AlertsAnswer>('shop/alerts');
     const isDisk = ({ condition }: AlertsAnswer['alerts'][number]) => condition === 'disk';
     await until('the alert was sent', async () =>
-      (await alertsOf()).alerts.some((alert) => isDisk(alert) && alert.told.length > 0),
+      (await alertsOf()).alerts.some((alert) => isDisk(alert) && alert.sentTo.length > 0),
     );
     const { alerts, total, unseen } = await alertsOf();
     const disk = alerts.find(isDisk)!;

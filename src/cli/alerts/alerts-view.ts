@@ -33,11 +33,11 @@ export function describeAlerts({ alerts, total, snoozes, channels }: AlertList, 
   return `${table}${notes.join('\n')}\n`;
 }
 
-function stateOf({ known, snoozed, seenBy, told }: ListedAlert): string {
+function stateOf({ known, snoozed, seenBy, sentTo }: ListedAlert): string {
   if (known) return 'known before';
   if (seenBy !== null) return 'seen';
   if (snoozed) return 'snoozed';
-  return told.length > 0 ? `told ${told.join(', ')}` : 'not told yet';
+  return sentTo.length > 0 ? `sent to ${sentTo.join(', ')}` : 'not sent yet';
 }
 
 export function describeTests(tested: readonly TestedChannel[]): string {

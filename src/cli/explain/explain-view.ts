@@ -26,7 +26,8 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
     lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so the energy can change\n`);
-  if (explained.told && isWorthShowing(explained.told)) lines.push(describeDevice(explained.told));
+  if (explained.wholeDevice && isWorthShowing(explained.wholeDevice))
+    lines.push(describeDevice(explained.wholeDevice));
   const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
   for (const source of sources.filter(counts)) lines.push(describeSource(source, explained, at, options));
   for (const source of sources.filter((one) => !counts(one))) {
@@ -54,12 +55,12 @@ function isWorthShowing({ sources, rule }: ExplainedDevice): boolean {
   return sources.length > 1 || rule !== 'no_role';
 }
 
-function describeDevice(told: ExplainedDevice): string {
-  const sum = sumText(told);
-  const flags = told.flags.map(({ flag, reason }) => `${flag}: ${reason}\n`).join('');
+function describeDevice(wholeDevice: ExplainedDevice): string {
+  const sum = sumText(wholeDevice);
+  const flags = wholeDevice.flags.map(({ flag, reason }) => `${flag}: ${reason}\n`).join('');
   return section(
     'Device',
-    `${told.text}\n${formatTable(deviceColumns, told.sources)}${sum === undefined ? '' : `${sum}\n`}${flags}`,
+    `${wholeDevice.text}\n${formatTable(deviceColumns, wholeDevice.sources)}${sum === undefined ? '' : `${sum}\n`}${flags}`,
   );
 }
 

@@ -48,7 +48,7 @@ export const listColumns = {
   pieces: number('Pieces', 'Number of its parts'),
   pieces_done: number('Done', 'Number of its finished parts'),
   gaps: number('Gaps', 'Number of gaps that it fills'),
-  messages_expected: number('Expected', 'Messages to read; empty if the upstream does not tell'),
+  messages_expected: number('Expected', 'Messages to read; empty if the upstream does not say'),
   messages_landed: number('Landed', 'New messages'),
   progress: share('Progress (%)', 'Finished part while it runs; 0 to 1 in files for programs'),
   import: number('Import', 'Number of the import'),
@@ -103,5 +103,5 @@ export const listColumns = {
     width: 9,
   },
   seen_by: text('Seen by', 'Who has seen the alert', 24),
-  told: { sql: 'VARCHAR[]', title: 'Told', about: 'Channels that were told', width: 20 },
+  sent_to: { sql: 'VARCHAR[]', title: 'Sent to', about: 'Channels that have taken its message', width: 20 },
 } as const satisfies Record<string, ColumnType>;

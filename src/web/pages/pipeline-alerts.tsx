@@ -112,9 +112,9 @@ export function PipelineAlerts() {
   );
 }
 
-function stateWords({ known, snoozed, seenBy, told }: Alert): string {
+function stateWords({ known, snoozed, seenBy, sentTo }: Alert): string {
   if (seenBy !== null) return 'seen';
   if (known) return 'known before';
   if (snoozed) return 'snoozed';
-  return told.length > 0 ? 'sent' : 'not sent yet';
+  return sentTo.length > 0 ? 'sent' : 'not sent yet';
 }

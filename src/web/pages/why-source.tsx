@@ -58,10 +58,10 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
         <summary>All readings ({source.readings.length})</summary>
         <ReadingTable explained={explained} source={source} onPick={setPicked} />
       </details>
-      {explained.told && explained.told.sources.length > 1 && (
+      {explained.wholeDevice && explained.wholeDevice.sources.length > 1 && (
         <details class="more">
-          <summary>How the device follows from its sources: {explained.told.text}</summary>
-          <ToldSources sources={explained.told.sources} />
+          <summary>How the device follows from its sources: {explained.wholeDevice.text}</summary>
+          <DeviceSources sources={explained.wholeDevice.sources} />
         </details>
       )}
       <details class="more">
@@ -152,7 +152,7 @@ function FlagReasons({ flags }: { flags: ExplainedSource['flags'] }) {
 }
 
 /** How each source of a device counts. */
-function ToldSources({ sources }: { sources: NonNullable<Explained['told']>['sources'] }) {
+function DeviceSources({ sources }: { sources: NonNullable<Explained['wholeDevice']>['sources'] }) {
   return (
     <ul class="plain">
       {sources.map(({ source: name, role, counts, energyWh, reason }) => (

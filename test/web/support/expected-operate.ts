@@ -80,14 +80,14 @@ function chainLines(status: PipelineStatus, nowMs: number): string[] {
 }
 
 function alertLines({ alerts, total, unseen, snoozes }: AlertsAnswer): string[] {
-  const stateOf = ({ seenBy, known, snoozed, told }: AlertsAnswer['alerts'][number]) =>
+  const stateOf = ({ seenBy, known, snoozed, sentTo }: AlertsAnswer['alerts'][number]) =>
     seenBy !== null
       ? 'seen'
       : known
         ? 'known before'
         : snoozed
           ? 'snoozed'
-          : told.length > 0
+          : sentTo.length > 0
             ? 'sent'
             : 'not sent yet';
   return [
