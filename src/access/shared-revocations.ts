@@ -42,8 +42,8 @@ const PULL = redisScript(`
   local isKnown = version == ARGV[1] and redis.call('HLEN', KEYS[1]) == tonumber(ARGV[2])
   return {version, isKnown and 1 or 0, isKnown and {} or redis.call('HGETALL', KEYS[1])}`);
 /**
- * Arguments: the channel, then ids and times. The first time of an id counts. If something is new, the other
- * machines are told.
+ * Arguments: the channel, then ids and times. The first time of an id counts. If something is new, it
+ * is published to the other machines.
  */
 const PUSH = redisScript(`
   local added = 0

@@ -135,7 +135,7 @@ export const metricTable = {
     part: 'stream',
     type: 'counter',
     labels: ofInput,
-    help: 'Bad payloads, which are in the quarantine, and bad lines, of which the sender was told.',
+    help: 'Bad payloads, which are in the quarantine, and bad lines, whose sender got an error.',
   },
   wattline_input_last_message_timestamp_seconds: {
     part: 'stream',

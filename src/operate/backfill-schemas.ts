@@ -57,7 +57,7 @@ const backfillSchema = z.object({
   pieces: count,
   piecesDone: count,
   gaps: count.meta({ description: 'Gaps that it fills' }),
-  messagesExpected: count.nullable().meta({ description: 'Null if the upstream does not tell' }),
+  messagesExpected: count.nullable().meta({ description: 'Null if the upstream does not say' }),
   messagesLanded: count.meta({
     description: 'New messages; for the archive: messages that were read again',
   }),
@@ -100,7 +100,7 @@ export const startedBackfillSchema = backfillSchema.meta({
 export const backfillPlanSchema = z
   .object({
     source: z.string(),
-    messages: count.nullable().meta({ description: 'Messages to read; null if the upstream does not tell' }),
+    messages: count.nullable().meta({ description: 'Messages to read; null if the upstream does not say' }),
     requests: count.meta({ description: 'Least number of requests to the upstream' }),
     days: z.array(z.string()).meta({ description: 'The days (UTC) that it reads, the first 1,000' }),
     dayCount: count,

@@ -89,7 +89,7 @@ export const statusSchema = z
           .number()
           .int()
           .meta({ description: 'Went to sleep less than a day ago, which is not a fault' }),
-        unknown: z.number().int().meta({ description: 'Nobody has told their state' }),
+        unknown: z.number().int().meta({ description: 'Nobody has reported their state' }),
       })
       .nullable(),
     troubles: z.array(

@@ -38,7 +38,7 @@ export async function readRedisSettings(redis: Redis): Promise<RedisSettings> {
   const problems: string[] = [];
   if (factOf('run_id') === undefined || factOf('master_replid') === undefined)
     problems.push(
-      'it does not say which server it is (INFO): after a fail-over readers may not be told of lost messages; allow this user to run INFO',
+      'it does not say which server it is (INFO): after a fail-over the stream may not report lost messages to its readers; allow this user to run INFO',
     );
   const policy = factOf('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction')

@@ -93,7 +93,7 @@ test('a refused message is not tried again, does not stop later ones, and has no
   expect((await watch.state()).alarms).toEqual([]);
 });
 
-test('an alarm that ends before its message goes out is never told', async () => {
+test('an alarm that ends before its message goes out is never sent', async () => {
   const receiver = await startReceiver();
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
   receiver.answers.push(503);
@@ -122,7 +122,7 @@ test('a message without an answer is tried again, and then its recovery is repor
   expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'raised', 'recovered']);
 });
 
-test('an alert that was over for a while before its recovery could go out is not told as over', async () => {
+test('an alert that was over for a while before its recovery could go out is not reported as over', async () => {
   const receiver = await startReceiver();
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
   facts.silences = silent('d1');

@@ -115,7 +115,7 @@ describe('the columns of', () => {
     ['a,b\n1,2\n', /no column looks like a time/],
     ['time,b\n2024-07-01T12:00:00Z,x\n', /no column looks like a number/],
     ['time,device,b\n2024-07-01T12:00:00Z,\0x,1\n', /device: contains a NUL character/],
-  ])('%j cannot be told', async (text, message) => {
+  ])('%j has no mapping that can be guessed', async (text, message) => {
     await expect(guess(fileOf('log.csv', text))).rejects.toThrow(message);
   });
 

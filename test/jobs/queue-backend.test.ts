@@ -19,7 +19,7 @@ function recordLog() {
   return { events, log };
 }
 
-test('a Redis that is not there is worth trying again, and its password is not told', async () => {
+test('a Redis that is not there is worth trying again, and its error does not show the password', async () => {
   const opening = openBackend({ config: config('redis://worker:hunter2@127.0.0.1:1'), logger: silentLogger });
   const error = await opening.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(TransientError);
@@ -65,13 +65,13 @@ test('a message reaches the worker that it is for, and a worker that has ended i
   const redis = await startRedis();
   const open = () => openBackend({ config: config(redis.url), logger: silentLogger });
   const [first, second] = [await open(), await open()];
-  const told: string[] = [];
-  second.channel.onTold((message) => told.push(message));
+  const messages: string[] = [];
+  second.channel.onTold((message) => messages.push(message));
   expect(await first.channel.tell(second.workerId, 'due')).toBe(true);
-  await until('it is told', () => told.length > 0);
-  expect(told).toEqual(['due']);
+  await until('the message arrives', () => messages.length > 0);
+  expect(messages).toEqual(['due']);
   await second.close();
-  await until('nobody is told', async () => !(await first.channel.tell(second.workerId, 'due')));
+  await until('nobody takes the message', async () => !(await first.channel.tell(second.workerId, 'due')));
   await first.close();
   await redis.stop();
 });
