@@ -15,8 +15,8 @@ const alarmSchema = z.object({
   /** After this time the alarm ends without a message, because its subject is not judged any more. */
   lastsUntilMs: z.number().optional(),
   /**
-   * By channel: the receiver has taken the message (`told`), or has refused it. Channels without a message are
-   * left out.
+   * By channel: the receiver has taken the message (`told`), or has refused it. Channels without a message
+   * are left out.
    */
   channels: z.record(z.string(), z.enum(['told', 'refused'])),
   seen: z.object({ by: z.string(), atMs: z.number() }).optional(),
