@@ -13,6 +13,13 @@ function colours(place: 2 | 3): Colours {
   return Object.fromEntries(found.map((match) => [match[1]!, match[place]!]));
 }
 
+test('the page of the design names every colour', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/design.md'), 'utf8');
+  const named = (name: string) =>
+    page.includes(`\`${name}\``) || /^tone-[2-7]$|^(?:noted|doubtful|bad)-soft$/.test(name);
+  expect(Object.keys(light).filter((name) => !named(name))).toEqual([]);
+});
+
 /** Contrast of two colours by WCAG 2.2, 1 to 21. */
 function contrast(a: string, b: string): number {
   const [bright, other] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
