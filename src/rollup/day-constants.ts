@@ -33,7 +33,7 @@ export const dayConstants = {
     value: 0.1,
     unit: 'times',
     meaning:
-      'methods contradict each other if their energies of a day differ by more than this share of the larger one, `contradiction_min_wh` and what both may not show yet, added up',
+      'methods contradict each other if their energies of a day differ by more than this share of the larger one plus their least difference (see `contradiction_min_wh`)',
     reason: 'power that is sampled every few minutes is within some percent of the register beside it',
   },
   contradiction_share_estimated: {
@@ -45,14 +45,15 @@ export const dayConstants = {
   contradiction_min_wh: {
     value: 200,
     unit: 'Wh',
-    meaning: 'added to every share by which two energies of a day may differ',
+    meaning:
+      'the fixed part of the least difference of two energies of a day, for contradictions and also for a day that is read from another method (`substitution_share`, `possible_times`)',
     reason: 'a tenth of a day with hardly any energy is chance',
   },
   missed_share_times: {
     value: 2,
     unit: 'times',
     meaning:
-      'if the smaller of two energies covers less time, this many times the missed share of the time is added to the share by which they may differ',
+      'if the smaller of two energies covers less time, the share by which they may differ grows by this many times the missed share of the time',
     reason: 'power is not constant, so the missed time can have had more than its even share',
   },
   substitution_share: {
@@ -66,7 +67,7 @@ export const dayConstants = {
     value: 1.5,
     unit: 'times',
     meaning:
-      'a day is read from power if the register counts more than this many times the energy that the highest power of a quarter of an hour brings in the covered time',
+      'a day is read from power if the register counts more than this many times what power can bring: the highest power of a quarter of an hour in all of the covered time',
     reason: 'no average is above the highest value; sampled power can miss a peak',
   },
   other_unit_times: {
