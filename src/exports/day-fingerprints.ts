@@ -39,34 +39,75 @@ export async function readFingerprints(
   return { days, totalWh: totals.length === 0 ? null : totals.reduce((sum, wh) => sum + wh, 0) };
 }
 
+/** Null differs from every energy, and zero counts. */
+const UNKNOWN_WH = -(2 ** 41);
+const OFFSET_WH = 2 ** 42;
+/**
+ * Shifts a hash of 64 bits to a factor of 30 bits. A sum has 128 bits: an energy with its offset takes 43, two
+ * factors take 60, and 24 are left for the number of rows.
+ */
+const FACTOR_SHIFT = 34;
+
 /**
  * Multiplies each energy by a factor from the hash of its key, and adds up the day. This needs one
  * multiplication for each row instead of a hash, does not depend on the order of rows, and is the same in
- * every version of DuckDB.
+ * every version of DuckDB. The text depends on the columns of the report, so it is written here.
  */
 function fingerprintSql({ sql, key, energies, total = energies[0] }: RowSelect): string {
-  // One factor for each key and one for each instant, because their combinations are as many as the rows.
-  const [instants, names] = [true, false].map((wanted) =>
-    key.filter((name) => (columnType(name).sql === 'TIMESTAMPTZ') === wanted),
-  ) as [ColumnName[], ColumnName[]];
-  const parts = [names, instants].filter((part) => part.length > 0);
-  const factors = parts.map((part, index) => {
-    const text = part.map((name) => (instants.includes(name) ? `epoch_ms(${name})` : name)).join(', ');
-    return `factor${index} AS (SELECT *, (md5_number_lower(concat_ws('/', ${text})) >> 34)::HUGEINT AS of_part${index} FROM (SELECT DISTINCT ${part.join(', ')} FROM exported))`;
-  });
-  const product = parts.map((_, index) => `of_part${index}`).join(' * ');
+  const factors = factorsOf(key);
+  const product = factors.map(({ name }) => `${name}.value`).join(' * ');
   const hashes = energies.map(
     (name) => `sum((coalesce(${name}, ${UNKNOWN_WH}) + ${OFFSET_WH}) * ${product})`,
   );
-  return `WITH exported AS NOT MATERIALIZED (SELECT day, ${[...key, ...energies].join(', ')} FROM (\n${sql}\n)), ${factors.join(', ')}
-SELECT day::VARCHAR AS day, count(*) AS row_count, sum(${energies[0]})::BIGINT AS energy_wh, sum(${total})::BIGINT AS total_wh, concat_ws(' ', ${hashes.join(', ')}) AS hash
-FROM exported ${parts.map((part, index) => `JOIN factor${index} USING (${part.join(', ')})`).join(' ')}
-GROUP BY day ORDER BY day`;
+  return `
+WITH exported AS NOT MATERIALIZED (
+  SELECT day, ${[...key, ...energies].join(', ')}
+  FROM (
+${sql}
+  )
+),
+${factors.map(factorSql).join(',\n')}
+SELECT
+  day::VARCHAR AS day,
+  count(*) AS row_count,
+  sum(${energies[0]})::BIGINT AS energy_wh,
+  sum(${total})::BIGINT AS total_wh,
+  concat_ws(' ', ${hashes.join(', ')}) AS hash
+FROM exported
+${factors.map(({ name, columns }) => `JOIN ${name} USING (${columns.join(', ')})`).join('\n')}
+GROUP BY day
+ORDER BY day`;
 }
 
-/** Null differs from every energy, and zero counts. Sums stay below 128 bits for a million rows a day. */
-const UNKNOWN_WH = -(2 ** 41);
-const OFFSET_WH = 2 ** 42;
+/** A table with a factor for each combination of some columns of the key. */
+interface Factor {
+  name: string;
+  columns: readonly ColumnName[];
+}
+
+/**
+ * One factor for the names of a key and one for its instant, because their combinations are as many as the
+ * rows.
+ */
+function factorsOf(key: readonly ColumnName[]): Factor[] {
+  const factors: Factor[] = [
+    { name: 'name_factor', columns: key.filter((name) => !isInstant(name)) },
+    { name: 'instant_factor', columns: key.filter(isInstant) },
+  ];
+  return factors.filter(({ columns }) => columns.length > 0);
+}
+
+function factorSql({ name, columns }: Factor): string {
+  const texts = columns.map((column) => (isInstant(column) ? `epoch_ms(${column})` : column));
+  return `${name} AS (
+  SELECT *, (md5_number_lower(concat_ws('/', ${texts.join(', ')})) >> ${FACTOR_SHIFT})::HUGEINT AS value
+  FROM (SELECT DISTINCT ${columns.join(', ')} FROM exported)
+)`;
+}
+
+function isInstant(name: ColumnName): boolean {
+  return columnType(name).sql === 'TIMESTAMPTZ';
+}
 
 /** One hash of all days. */
 export function hashOf(days: readonly DayFingerprint[]): string {
