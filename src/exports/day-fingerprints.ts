@@ -43,8 +43,8 @@ export async function readFingerprints(
 const UNKNOWN_WH = -(2 ** 41);
 const OFFSET_WH = 2 ** 42;
 /**
- * Shifts a hash of 64 bits to a factor of 30 bits. A sum has 128 bits: an energy with its offset takes 43, two
- * factors take 60, and 24 are left for the number of rows.
+ * Shifts a hash of 64 bits to a factor of 30 bits. A sum has 127 bits and a sign: an energy with its offset
+ * takes 43 of them, two factors take 60, and 24 are left for the number of rows.
  */
 const FACTOR_SHIFT = 34;
 
