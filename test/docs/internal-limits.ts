@@ -144,6 +144,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'shard-demand.ts OPENINGS_MAX',
     'shard-room.ts HIBERNATING_MAX',
     'socket-answer.ts ANSWER_BYTES_MAX',
+    'socket-transport.ts FRAMES_TOGETHER_MAX BYTES_TOGETHER_MAX',
     'message-sender.ts ROUND_MESSAGES_MAX',
   ],
   'which of two ways is faster; the result is the same': [

@@ -130,16 +130,17 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
    */
   const sendNext = async (
     from: ReadCursor,
-  ): Promise<{ frame: FrameOutcome; hasMoved: boolean } | undefined> => {
+  ): Promise<{ frame: FrameOutcome; hasMoved: boolean; hasSent: boolean } | undefined> => {
     // Another subscription of this connection may have sent a frame meanwhile.
     if (ended || !flowControl.isOpen) return undefined;
     const frame = await reader.readFrame(from);
     const hasMoved = frame.kind === 'batch' && frame.nextOffset !== from.position;
-    if (ended || frame.kind !== 'batch') return { frame, hasMoved };
-    if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) send(frame);
+    if (ended || frame.kind !== 'batch') return { frame, hasMoved, hasSent: false };
+    const hasSent = frame.count > 0 || isIdle || frame.bounds.epoch !== epoch;
+    if (hasSent) send(frame);
     // There is no `await` between `send` and this line, so a stop reports the position after the frame.
     from.moveTo(frame.nextOffset);
-    return { frame, hasMoved };
+    return { frame, hasMoved, hasSent };
   };
 
   const sendFrames = async (from: ReadCursor) => {
@@ -148,10 +149,12 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       const next = await connection.inTurn(() => sendNext(from));
       if (ended) return;
       if (next === undefined) continue;
-      const { frame, hasMoved } = next;
+      const { frame, hasMoved, hasSent } = next;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
-      // Other work gets a turn here, even if the log wakes its readers without a new message.
-      if (!frame.upToDate || !hasMoved) await nextTurn();
+      // Other work gets a turn here, even if the log wakes its readers without a new message. But frames that
+      // can be sent together are read together.
+      const isTogether = hasSent && flowControl.isOpen;
+      if (!isTogether && (!frame.upToDate || !hasMoved)) await nextTurn();
       if (frame.upToDate && !isIdle) await waits.until(from.waitForMore);
     }
   };

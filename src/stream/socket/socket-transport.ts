@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { socketEvents } from '../../contract/socket-events.ts';
 import { createInTurn } from '../../lib/in-turn.ts';
+import { MEBIBYTE } from '../../lib/units.ts';
 import type { SocketConnection } from './socket-connection.ts';
 import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 
@@ -9,11 +10,19 @@ import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 interface LibrarySocket {
   emit(event: string, ...args: unknown[]): unknown;
   disconnect(close: boolean): unknown;
-  conn: EventEmitter & { transport: EventEmitter & { writable: boolean }; request: IncomingMessage };
+  conn: EventEmitter & {
+    transport: EventEmitter & { name: string; writable: boolean };
+    request: IncomingMessage;
+  };
 }
 
 /** socket.io keeps every frame without an acknowledgement, even if its subscription has ended. */
 const UNANSWERED_MAX = 512;
+
+/** The most frames that are sent together. */
+const FRAMES_TOGETHER_MAX = 4;
+/** No frame is added to as many bytes as these. */
+const BYTES_TOGETHER_MAX = MEBIBYTE / 2;
 
 /** Wraps a socket of socket.io for its subscriptions. */
 export function connectionOf(socket: LibrarySocket): SocketConnection {
@@ -35,19 +44,29 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
     onReady();
   });
 
+  /** What is held back now, to be sent together. */
+  let held: { frames: number; bytes: number } | undefined;
+
   /**
-   * socket.io makes two packets of an event with bytes. They are held back until both exist. Then they are
-   * sent together.
+   * Each packet that is sent at once costs a call of the operating system, and socket.io makes two packets of
+   * a frame. So packets are held back and sent together: those of one turn of the event loop on a WebSocket,
+   * and those of one frame on polling, because a request of polling can end before the next turn.
    */
-  const sendTogether = (emit: () => void) => {
+  const hold = (emit: () => void) => {
     const { transport, request } = conn;
-    const { writable } = transport;
+    if (held || !transport.writable) return emit();
+    held = { frames: 0, bytes: 0 };
     transport.writable = false;
+    const release = () => {
+      held = undefined;
+      transport.writable = true;
+      request.socket.cork();
+      transport.emit('ready');
+      request.socket.uncork();
+    };
+    if (transport.name === 'websocket') setImmediate(release);
     emit();
-    transport.writable = writable;
-    request.socket.cork();
-    if (writable) transport.emit('ready');
-    request.socket.uncork();
+    if (transport.name !== 'websocket') release();
   };
 
   return {
@@ -64,15 +83,20 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
       const join = (packet: EnginePacket) => {
         if (packet.data === messages) joinInPacket(packet, head, messages);
       };
-      conn.on('packetCreate', join);
-      sendTogether(() =>
-        acknowledged
-          ? socket.emit(socketEvents.data, messages, onAnswer)
-          : socket.emit(socketEvents.data, messages),
-      );
-      conn.off('packetCreate', join);
+      hold(() => {
+        if (held) {
+          held.frames++;
+          held.bytes += messages.length;
+        }
+        conn.on('packetCreate', join);
+        if (acknowledged) socket.emit(socketEvents.data, messages, onAnswer);
+        else socket.emit(socketEvents.data, messages);
+        conn.off('packetCreate', join);
+      });
     },
-    isClear: () => conn.transport.writable,
+    isClear: () =>
+      conn.transport.writable ||
+      (held !== undefined && held.frames < FRAMES_TOGETHER_MAX && held.bytes < BYTES_TOGETHER_MAX),
     inTurn: createInTurn(),
     onClear(listener) {
       listeners.add(listener);

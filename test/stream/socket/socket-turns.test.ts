@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { encodeMessages } from '../../../src/contract/encode-messages.ts';
+import { describe, expect, test } from 'vitest';
+import { type EncodedBatch, encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { socketEvents } from '../../../src/contract/socket-events.ts';
 import { limits } from '../../../src/contract/wire-limits.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -12,27 +12,38 @@ import { openRawWith } from '../../support/raw-socket.ts';
 import { isSoak } from '../../support/rounds.ts';
 import { connectTo } from '../../support/socket-client.ts';
 import { startStreamService } from '../../support/stream-service.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 
-/** A service that counts the reads of its log. */
+/** A service that counts the reads of its log, and the most reads of one turn of the event loop. */
 async function setUp() {
   const reads: number[] = [];
+  const turn = { reads: 0, readsMost: 0 };
+  const countInTurn = () => {
+    if (turn.reads === 0) setImmediate(() => (turn.reads = 0));
+    turn.readsMost = Math.max(turn.readsMost, ++turn.reads);
+  };
   const clock = systemClock;
+  const timers = createTestClock();
   const service = await startStreamService({
     clock,
+    socketTimer: timers.startTimer,
     openLog: () => {
       const log = createMemoryLog({ clock, retentionMs: HOUR_MS, bytesMax: 1e9, logger: silentLogger });
       return {
         ...log,
         read: (asked) => {
-          if (asked.bytesMax > 0) reads.push(asked.bytesMax);
+          if (asked.bytesMax > 0) {
+            reads.push(asked.bytesMax);
+            countInTurn();
+          }
           return log.read(asked);
         },
       };
     },
   });
   const token = await service.token();
-  return { ...service, log: await service.stream.logOf('acme'), token, reads };
+  return { ...service, log: await service.stream.logOf('acme'), token, reads, turn, timers };
 }
 
 test.runIf(isSoak)(
@@ -92,4 +103,31 @@ test('subscriptions of one connection take turns, and each gets everything', asy
   const [first, , , last] = readers;
   expect(order.indexOf(last!.requestId)).toBeLessThan(order.lastIndexOf(first!.requestId));
   expect(order.indexOf(first!.requestId)).toBeLessThan(order.lastIndexOf(last!.requestId));
+});
+
+describe('frames of one turn of the event loop are sent together, but not more than', () => {
+  /** The most frames of one turn for a client that does not acknowledge. */
+  const mostFramesOfOneTurn = async (batch: EncodedBatch, limit: number) => {
+    const { log, token, turn, timers, ...service } = await setUp();
+    const client = await connectTo(service, { auth: { token, workgroupId: 'acme' }, acknowledge: false });
+    const reader = client.subscribe({ requestId: randomUUID(), timestamp: 0, limit });
+    await reader.answer;
+    await log.append(batch);
+    await reader.until(({ length }) => length === limits.framesUnacknowledgedMax * limit);
+    await timers.advance(3_000);
+    await reader.until(({ length }) => length === batch.count);
+    return turn.readsMost;
+  };
+
+  test('four', async () => {
+    expect(await mostFramesOfOneTurn(telemetryBatch(60), 2)).toBe(4);
+  });
+
+  test('as many as fill half a mebibyte', async () => {
+    const frameBytes = encodeMessages(wideTelemetry(1_000), 'solar').bytes.length;
+    expect(frameBytes).toBeGreaterThan(2 ** 19 / 3);
+    expect(await mostFramesOfOneTurn(encodeMessages(wideTelemetry(8_000), 'solar'), 1_000)).toBe(
+      Math.ceil(2 ** 19 / frameBytes),
+    );
+  });
 });
