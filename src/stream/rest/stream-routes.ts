@@ -89,7 +89,10 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         const preferredMs = parseWaitPreference(request.headers.prefer);
         const holdMs = Math.min(preferredMs ?? readHoldMsMax, readHoldMsMax);
         const disconnected = new AbortController();
-        reply.raw.once('close', () => disconnected.abort());
+        // After a complete answer, nothing is left to end.
+        reply.raw.once('close', () => {
+          if (!reply.raw.writableFinished) disconnected.abort();
+        });
         const answer = await stream.poll(
           log,
           {
