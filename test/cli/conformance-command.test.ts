@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { onError } from '../conformance/breakage.ts';
 import { readCases } from '../conformance/breakages-read.ts';
 import { startBreakingProxy } from '../conformance/breaking-proxy.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -60,7 +61,7 @@ describe('wattline conformance', () => {
   });
 
   test('exits with 2 if an argument is missing or wrong, and with 3 if the server does not answer', async () => {
-    const { service, run } = await setUp();
+    const { service, token, run } = await setUp();
     const missing = await run([]);
     expect(missing.code).toBe(2);
     for (const path of ['url', '--workgroup', '--token']) expect(missing.stderr).toContain(`  ${path}: `);
@@ -68,6 +69,17 @@ describe('wattline conformance', () => {
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('InvalidToken') });
     const foreign = await run([service.baseUrl, '-w', 'other', '-t', 'solar', '--token', '@my.token']);
     expect(foreign).toMatchObject({ code: 2, stderr: expect.stringContaining('WorkgroupForbidden') });
+    const noFile = await run([service.baseUrl, '--token', '@missing']);
+    expect(noFile.stderr.match(/^ {2}--token: .*$/gm)).toEqual([
+      expect.stringContaining('cannot be read: ENOENT'),
+    ]);
+    const twice = await run([service.baseUrl, '-w', 'acme', '--token', '@my.token', '--write'], {
+      WATTLINE_RESTRICTED_TOKEN: token,
+    });
+    expect(twice).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--restricted-token: it is the'),
+    });
     const unknown = await run([service.baseUrl, '--only', 'nothing']);
     expect(unknown).toMatchObject({
       code: 2,
@@ -77,6 +89,36 @@ describe('wattline conformance', () => {
     expect(nobody).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('ECONNREFUSED') });
     const elsewhere = await run([`${service.baseUrl}/x`, '-w', 'acme', '--token', '@my.token']);
     expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no stream below') });
+  });
+
+  test('reads the table of --table, and skips socket.io with --no-socket', async () => {
+    const { service, run } = await setUp();
+    const args = [service.baseUrl, '-w', 'acme', '--token', '@my.token', '-t', 'solar', '--no-socket'];
+    const { code, stdout, stderr } = await run([...args, '--only', 'socket.auth,table.empty']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('checking 2 rules');
+    expect(stderr).toContain('table solar\n');
+    expect(stdout).toMatch(/^SKIP {2}socket\.auth .* \(skipped by --no-socket\)$/m);
+  });
+
+  test('shows control characters of a server as text', async () => {
+    const { service, run } = await setUp();
+    const breakage = onError('InvalidLimit', ({ body }) => {
+      body.error = '\u001b[2J';
+    });
+    const proxy = await startBreakingProxy(service.baseUrl, breakage);
+    onTestFinished(proxy.close);
+    const { stdout } = await run([
+      proxy.url,
+      '-w',
+      'acme',
+      '--token',
+      '@my.token',
+      '--only',
+      'limit.invalid',
+    ]);
+    expect(stdout).toContain('saw  400 \\u001b[2J ');
+    expect(stdout).not.toContain('\u001b');
   });
 
   test('lists the rules without a server', async () => {

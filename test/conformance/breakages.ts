@@ -255,8 +255,8 @@ export const expiredCase: Case = {
 function busyOnce(headers: Record<string, string>): Breakage {
   let isOver = false;
   return {
-    response: (answer, { query }) => {
-      if (isOver || query.get('limit') !== '0') return;
+    response: (answer, { method }) => {
+      if (isOver || method !== 'GET') return;
       isOver = true;
       answer.status = 429;
       answer.body = { error: 'RateLimited', message: 'too many', status: 429, retryable: true };
