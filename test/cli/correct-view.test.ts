@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeCorrectionOutcome, describeCorrections } from '../../src/cli/correct/correct-view.ts';
+import { readAllCorrections } from '../../src/cli/correct/read-all-corrections.ts';
 import type { ListedCorrection } from '../../src/correction/list-corrections.ts';
 import { linesOf } from './terminal-of.ts';
 
@@ -99,4 +100,15 @@ test('the list says which corrections are in force, and which one has undone ano
   expect(lines[1]).toMatch(/^ 4 {2}2026-05-19 00:30 {2}garage {2}roof {4}correction 3 is undone .* 0 +anna/);
   expect(lines[2]).toContain('undone by 4');
   expect(lines[3]).toContain('in force');
+});
+
+test('all corrections are read, page by page, and the list prints 500 of them and counts the others', async () => {
+  const stored = Array.from({ length: 2_500 }, (_, at) => ({ ...set, id: 2_500 - at }));
+  const all = await readAllCorrections(async ({ before = Number.POSITIVE_INFINITY, limit }) =>
+    stored.filter(({ id }) => id < before).slice(0, limit),
+  );
+  expect(all.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
+  const lines = linesOf(describeCorrections(all, named, wide));
+  expect([lines.length, lines.at(-1)]).toEqual([502, '... and 2000 more; --json prints all']);
+  expect(linesOf(describeCorrections(all.slice(0, 500), named, wide))).toHaveLength(501);
 });

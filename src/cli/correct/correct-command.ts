@@ -187,9 +187,6 @@ interface ListOptions {
   inForce?: boolean;
 }
 
-/** More rows are only printed with --json. */
-const ROWS_MAX = 500;
-
 function addList(group: Command, terminal: Terminal): void {
   const command = group
     .command('list')
@@ -220,16 +217,19 @@ async function list(
 ): Promise<ListedCorrection[]> {
   const { askOrRead } = await import('../../service/ask-or-read.ts');
   const { parseDay } = await import('./correct-input.ts');
-  const query = {
-    limit: ROWS_MAX,
+  const { readAllCorrections } = await import('./read-all-corrections.ts');
+  const chosen = {
     inForce: options.inForce ?? false,
     ...(options.device !== undefined && { devices: [chooseDevice(workgroup, options.device, '--device')] }),
     ...(options.source !== undefined && { source: options.source }),
     ...(options.day !== undefined && { day: parseDay(options.day) }),
   };
-  return askOrRead(config, workgroup, { logger, clock }, 'corrections', query, async (assignment) => {
-    const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
-    return correctionsClosed(assignment, query, clock);
+  return readAllCorrections((page) => {
+    const query = { ...chosen, ...page };
+    return askOrRead(config, workgroup, { logger, clock }, 'corrections', query, async (assignment) => {
+      const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
+      return correctionsClosed(assignment, query, clock);
+    });
   });
 }
 

@@ -80,6 +80,9 @@ function describeDays({ days, dayCount }: ListedCorrection, workgroup: Named, co
   return dayCount > days.length ? `${table}... and ${dayCount - days.length} more days\n` : table;
 }
 
+/** More rows are only printed with --json. */
+const ROWS_MAX = 500;
+
 export function describeCorrections(
   corrections: readonly ListedCorrection[],
   workgroup: Named,
@@ -98,7 +101,9 @@ export function describeCorrections(
     { title: 'Who', value: ({ author }) => author },
     { title: 'Why', value: ({ reason }) => reason },
   ];
-  return formatTable(columns, corrections, columnsMax);
+  const more = corrections.length - ROWS_MAX;
+  const table = formatTable(columns, corrections.slice(0, ROWS_MAX), columnsMax);
+  return more > 0 ? `${table}... and ${more} more; --json prints all\n` : table;
 }
 
 function stateOf({ kind, undoneBy }: ListedCorrection): string {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { cannotBeRead } from '../../lib/errors.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { commandLineError } from '../command-line-error.ts';
 import { runWithoutConfig } from '../run-service.ts';
 
 interface McpOptions {
@@ -28,7 +30,7 @@ export function addMcpCommand(program: Command, terminal: Terminal): void {
         const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
         const { createMcpServer } = await import('../../mcp/create-mcp-server.ts');
         const { createReportClient } = await import('../../report-client/report-client.ts');
-        const token = readFileSync(resolve(terminal.cwd, tokenFile), 'utf8').trim();
+        const token = readToken(resolve(terminal.cwd, tokenFile));
         const options = { url, token, ...(workgroup !== undefined && { workgroup }) };
         // A wrong address is an error at the start, and not only at the first question.
         createReportClient({ ...options, workgroup: workgroup ?? '-' });
@@ -45,6 +47,14 @@ export function addMcpCommand(program: Command, terminal: Terminal): void {
         process.stdin.destroy();
       }),
     );
+}
+
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw commandLineError('--token-file', `${path} ${cannotBeRead(error)}`);
+  }
 }
 
 /** A question to a tool is far smaller. */
