@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { chooseDevice } from '../../src/cli/choose-device.ts';
 import { chooseWorkgroup } from '../../src/cli/choose-workgroup.ts';
+import { dayOf } from '../../src/cli/explain/explain-command.ts';
 import { findFiles } from '../../src/cli/import/mapping-files.ts';
 import { listenOn } from '../../src/cli/listen-options.ts';
 import { configSchema } from '../../src/config/config.ts';
@@ -136,6 +137,16 @@ test('an unknown device is refused with at most twenty of the configured names',
   expect(() => chooseDevice(workgroup, 'shed')).toThrow(/configured names are n0, .*, n19$/m);
 });
 
+test('today and yesterday are those of the zone of the workgroup', () => {
+  const workgroup = workgroupSchema.parse(home);
+  const clock = { now: () => Date.parse('2026-05-17T22:30:00Z') };
+  expect(['today', 'yesterday', '2026-05-01'].map((text) => dayOf(text, workgroup, clock))).toEqual([
+    '2026-05-18',
+    '2026-05-17',
+    '2026-05-01',
+  ]);
+});
+
 test('the command line decides the address and the port of its role, and else the configuration', () => {
   const config = configSchema.parse({ http: { host: '10.0.0.1', port: 1, streamPort: 2, reportPort: 3 } });
   expect(listenOn(config, 'streamPort', {}).http).toEqual(config.http);
@@ -148,9 +159,9 @@ test('the command line decides the address and the port of its role, and else th
 
 test('files are found once, and those of a pattern in the order of their names', () => {
   const cwd = tempDir();
-  for (const name of ['b.csv', 'a.csv', 'c[1].csv']) writeFileSync(join(cwd, name), '');
-  const found = findFiles(['c[1].csv', '*.csv', 'b.csv'], cwd);
-  expect(found).toEqual(['c[1].csv', 'a.csv', 'b.csv'].map((name) => join(cwd, name)));
+  for (const name of ['b.csv', 'd[1].csv', 'c.csv', 'a.csv']) writeFileSync(join(cwd, name), '');
+  const found = findFiles(['d[1].csv', '*.csv', 'b.csv'], cwd);
+  expect(found).toEqual(['d[1].csv', 'a.csv', 'b.csv', 'c.csv'].map((name) => join(cwd, name)));
   expect(() => findFiles(['x.csv', 'a.csv', '*.xlsx'], cwd)).toThrow(
     /x\.csv: is neither.*\n.*\*\.xlsx: is neither/,
   );

@@ -104,8 +104,8 @@ const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
 /**
- * The rules that are checked although they do not notice a breakage: the first one, in the full set also every
- * eighth one, different ones for each breakage, and in a soak all.
+ * The rules that are checked although they do not notice a breakage: the first one. In the full set also
+ * every eighth one, different ones for each breakage, and in a soak all.
  */
 const STEP = isFull ? rounds(8, 1) : Number.POSITIVE_INFINITY;
 let breakages = 0;

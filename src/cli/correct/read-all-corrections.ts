@@ -3,7 +3,7 @@ import type { ListedCorrection } from '../../correction/list-corrections.ts';
 
 type Page = Pick<CorrectionQuery, 'before' | 'limit'>;
 
-/** All corrections of a list, newest first. A worker answers with a limited number, so they are read in pages. */
+/** All corrections of a list, newest first. They are read in pages, because an answer has a limit. */
 export async function readAllCorrections(
   readPage: (page: Page) => Promise<ListedCorrection[]>,
 ): Promise<ListedCorrection[]> {

@@ -56,7 +56,8 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
     );
 }
 
-function dayOf(text: string, { timezone }: WorkgroupConfig, clock: Clock): LocalDate {
+/** A day of the command line, in the zone of the workgroup. @throws InputError if there is no such day */
+export function dayOf(text: string, { timezone }: WorkgroupConfig, clock: Clock): LocalDate {
   const today = localDateOf(clock.now(), timezone);
   if (text === 'today') return today;
   if (text === 'yesterday') return addDays(today, -1);
