@@ -1,7 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
 import type { Problem } from '../lib/errors.ts';
-import { dayStart, isLocalDate, type UtcMs } from '../lib/time.ts';
+import { dayStart, isLocalDate, parseInstant, type UtcMs } from '../lib/time.ts';
 import type { BackfillRequest } from './backfill-request.ts';
 
 /**
@@ -64,8 +64,6 @@ export function makeBackfillRequest(
 
 function parseTime(text: string, timezone: string): UtcMs | undefined {
   if (isLocalDate(text)) return dayStart(text, timezone);
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  if (!/^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i.test(text)) return undefined;
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) || ms < 0 ? undefined : ms;
+  const ms = parseInstant(text);
+  return ms === undefined || ms < 0 ? undefined : ms;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorMessage, InputError, TerminalError } from '../lib/errors.ts';
+import { parseInstant } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { type Commit, isFormatOne, type StoredCommit } from '../publish/commit-schema.ts';
 import { parseCommit } from '../publish/lake-commit.ts';
@@ -128,10 +129,8 @@ export async function findRestorable(
 export function parseAt(text: string | undefined): RestorePoint {
   if (text === undefined) return { kind: 'newest' };
   if (/^\d{1,12}$/.test(text)) return { kind: 'sequence', sequence: Number(text) };
-  const ms = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (!Number.isNaN(ms)) return { kind: 'time', ms };
+  const ms = /^\d+$/.test(text) ? undefined : parseInstant(text);
+  if (ms !== undefined) return { kind: 'time', ms };
   throw new InputError('--at', [
     { path: '', message: `"${text}" must be the number of a commit, or a time such as 2026-11-22T18:00:00Z` },
   ]);

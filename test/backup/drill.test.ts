@@ -117,7 +117,7 @@ async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> 
 test('invalid places and times are refused', { timeout: 240_000 }, async () => {
   for (const wrong of ['', ' ', 's3://', 'https://example.com/x', 's3://b/../x'])
     expect(() => parseStoreAddress(wrong), wrong).toThrow(InputError);
-  for (const wrong of ['yesterday', '2026-11-22', '2026-11-22T18:00:00', '-1'])
+  for (const wrong of ['yesterday', '2026-11-22', '2026-11-22T18:00:00', '2026-02-30T18:00:00Z', '-1'])
     expect(() => parseAt(wrong), wrong).toThrow(InputError);
   const empty = createFolderStore(tempDir());
   await expect(findRestorable(empty, { kind: 'newest' })).rejects.toMatchObject({ code: 'NothingToRestore' });
