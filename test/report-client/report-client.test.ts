@@ -212,7 +212,8 @@ test('no error has the token, whatever a server or a network does', async () => 
   expect(seen).toEqual(['InvalidRequest', 'RedirectRefused', 'NetworkFailure', 'InvalidAnswer']);
   const split = await failureOf(clientOf(told.url, { token: `${TOKEN}\n` }).client.dailyEnergy(days));
   expect([split.code, String(split.stack).includes(TOKEN)]).toEqual(['InvalidToken', false]);
-  expect(() => clientOf('http://user:password@127.0.0.1')).toThrow(/without a user/);
+  for (const url of ['http://user:password@127.0.0.1', 'http://user@127.0.0.1', 'http://:password@127.0.0.1'])
+    expect(() => clientOf(url)).toThrow(/without a user/);
 });
 
 test('a refused token is renewed once, and the request is sent again', async () => {
