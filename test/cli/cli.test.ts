@@ -15,11 +15,14 @@ beforeAll(async () => {
 afterAll(() => rm(cwd, { recursive: true }));
 
 /** Runs a command in this process, which is enough for what it only prints. */
-async function runHere(args: readonly string[]): Promise<CliResult> {
+async function runHere(
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<CliResult> {
   const result: CliResult = { code: null, stdout: '', stderr: '' };
   const terminal: Terminal = {
     cwd,
-    environment: {},
+    environment,
     isInteractive: false,
     out: (text) => {
       result.stdout += text;
@@ -39,11 +42,13 @@ async function runHere(args: readonly string[]): Promise<CliResult> {
 
 describe.concurrent('the command line', () => {
   test('prints its version in words and as JSON', async () => {
-    const [words, json, option] = await Promise.all(
-      [['version'], ['version', '--json'], ['--version']].map((args) => runCli(args, { cwd })),
+    const json = await runCli(['version', '--json'], { cwd });
+    const [words, option, short] = await Promise.all(
+      [['version'], ['--version'], ['-V']].map((args) => runHere(args)),
     );
     expect(words).toEqual({ code: 0, stdout: `wattline ${packageFile.version}\n`, stderr: '' });
-    expect(JSON.parse(json!.stdout)).toEqual({ version: packageFile.version, node: process.versions.node });
+    expect(short).toEqual(option);
+    expect(JSON.parse(json.stdout)).toEqual({ version: packageFile.version, node: process.versions.node });
     expect(option).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
   });
 
@@ -108,7 +113,7 @@ describe.concurrent('the command line', () => {
   });
 
   test('its help describes every command, with examples and the exit codes', async () => {
-    const { code, stdout, stderr } = await runCli(['--help'], { cwd });
+    const { code, stdout, stderr } = await runHere(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const command of [
       'up',
@@ -151,7 +156,7 @@ describe.concurrent('the command line', () => {
   });
 
   test('with --json it reports a wrong command line as one JSON object', async () => {
-    const { code, stdout, stderr } = await runCli(['status', '--nope', '--json'], { cwd });
+    const { code, stdout, stderr } = await runHere(['status', '--nope', '--json']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(JSON.parse(stderr)).toEqual({
       error: 'Usage',
@@ -163,9 +168,9 @@ describe.concurrent('the command line', () => {
   test('shows a stack only for debugging', async () => {
     const args = ['config', 'check', '--config', 'missing.yaml'];
     const [plain, level, variable] = await Promise.all([
-      runCli(args, { cwd }),
-      runCli([...args, '--log-level', 'debug'], { cwd }),
-      runCli(args, { cwd, environment: { WATTLINE_DEBUG: '1' } }),
+      runHere(args),
+      runHere([...args, '--log-level', 'debug']),
+      runHere(args, { WATTLINE_DEBUG: '1' }),
     ]);
     expect(plain.stderr).not.toMatch(/^ {4}at /m);
     expect(level.stderr).toMatch(/^ {4}at .*readConfig/m);
