@@ -12,7 +12,7 @@ const alert: AlertList['alerts'][number] = {
   known: false,
   snoozed: false,
   seenBy: null,
-  told: [],
+  sentTo: [],
 };
 const channel: AlertList['channels'][number] = {
   id: 'ops',
@@ -25,16 +25,16 @@ const channel: AlertList['channels'][number] = {
 test('alerts have the most important of their states, and those that are not listed are counted', () => {
   const alerts = [
     alert,
-    { ...alert, told: ['ops', 'phone'] },
-    { ...alert, told: ['ops'], snoozed: true },
-    { ...alert, told: ['ops'], snoozed: true, seenBy: 'anna' },
+    { ...alert, sentTo: ['ops', 'phone'] },
+    { ...alert, sentTo: ['ops'], snoozed: true },
+    { ...alert, sentTo: ['ops'], snoozed: true, seenBy: 'anna' },
     { ...alert, seenBy: 'anna', known: true },
   ];
   const list = { alerts, total: 1_006, unseen: 1, snoozes: [], channels: [channel] };
   const lines = linesOf(describeAlerts(list, Number.POSITIVE_INFINITY));
   expect(lines.slice(1, 6).map((line) => line.split(/ {2,}/)[2])).toEqual([
-    'not told yet',
-    'told ops, phone',
+    'not sent yet',
+    'sent to ops, phone',
     'snoozed',
     'seen',
     'known before',
