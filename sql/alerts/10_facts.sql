@@ -8,10 +8,11 @@
 -- name: list_last_seen
 -- Returns the devices that have sent data, with the minute ($minute_ms) of their newest data. device_state
 -- follows with a publication. So newer batches are read too, because after a pause of the service a device is
--- not silent before its messages are published.
+-- not silent before its messages are published. Store times after the clock do not count, as in device_state.
 WITH newer AS (
   -- The newest data of each device in the batches that device_state does not have yet.
-  SELECT message.device, max(message.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
+  SELECT message.device,
+    max(least(message.store_time_ms, bt.landed_at_ms)) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
   FROM message
   JOIN batch bt USING (batch_id)
   WHERE message.kind = 0 AND bt.origin = 'stream'

@@ -46,7 +46,8 @@ WHERE batch_id > $after_batch_id::BIGINT;
 
 -- name: update_states
 -- Updates device_state with the batches after $after_batch_id up to $through_batch_id. The newest data of a
--- device is stored by the minute ($minute_ms), so that its row does not change with every message.
+-- device is stored by the minute ($minute_ms), so that its row does not change with every message. It is not
+-- after $now_ms. A store time can be: when the clock is set back, store times wait until it is there again.
 MERGE INTO device_state
 USING (
   WITH transition AS (
@@ -57,7 +58,8 @@ USING (
     QUALIFY row_number() OVER (PARTITION BY device ORDER BY batch_id DESC, stream_offset DESC) = 1
   ), seen AS (
     -- The newest data of each device in the batches.
-    SELECT message.device, max(message.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
+    SELECT message.device,
+      max(least(message.store_time_ms, bt.landed_at_ms)) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
     FROM message
     JOIN batch bt USING (batch_id)
     WHERE message.kind = 0 AND bt.origin = 'stream' AND message.device IS NOT NULL
@@ -68,11 +70,17 @@ USING (
   FROM transition FULL JOIN seen USING (device)
 ) AS news
 USING (device)
-WHEN MATCHED AND (news.state IS NOT NULL OR news.last_seen_ms > coalesce(device_state.last_seen_ms, -1)) THEN UPDATE SET
+WHEN MATCHED AND (
+  news.state IS NOT NULL OR news.last_seen_ms > coalesce(device_state.last_seen_ms, -1)
+  OR device_state.last_seen_ms > $now_ms::BIGINT
+) THEN UPDATE SET
   state = coalesce(news.state, device_state.state),
   since_ms = coalesce(news.since_ms, device_state.since_ms),
   reason = CASE WHEN news.state IS NULL THEN device_state.reason ELSE news.reason END,
-  last_seen_ms = greatest(news.last_seen_ms, device_state.last_seen_ms)
+  last_seen_ms = CASE
+    WHEN device_state.last_seen_ms > $now_ms::BIGINT THEN coalesce(news.last_seen_ms, device_state.last_seen_ms)
+    ELSE greatest(news.last_seen_ms, device_state.last_seen_ms)
+  END
 WHEN NOT MATCHED THEN INSERT (device, state, since_ms, reason, last_seen_ms)
   VALUES (news.device, news.state, news.since_ms, news.reason, news.last_seen_ms);
 

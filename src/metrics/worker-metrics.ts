@@ -3,6 +3,7 @@ import { workgroupWarnings } from '../config/config-warnings.ts';
 import type { ExportState } from '../exports/list-exports.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withLag } from '../operate/with-lag.ts';
+import { clockTrouble } from '../pipeline/clock-trouble.ts';
 import { type EventDelays, eventDelayBoundsSeconds } from '../pipeline/event-delays.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { MetricsContext } from './metrics-context.ts';
@@ -103,7 +104,7 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
     }
     for (const [stage, count] of failures.get(workgroupId) ?? [])
       put('wattline_stage_failures_total', count, and('stage', stage));
-    if (status) putStatus(put, status, labels, { isHibernated, nowMs: clock.now() });
+    if (status) putStatus(put, status, labels, { workgroup, isHibernated, nowMs: clock.now() });
   }
 
   return {
@@ -129,9 +130,10 @@ function putStatus(
   put: PutSample,
   status: WorkgroupStatus,
   { own, and }: WorkgroupLabels,
-  { isHibernated, nowMs }: { isHibernated: boolean; nowMs: UtcMs },
+  { workgroup, isHibernated, nowMs }: { workgroup: WorkgroupConfig; isHibernated: boolean; nowMs: UtcMs },
 ): void {
-  const { poll, rollup, publish, figures, devices, troubles = [] } = status;
+  const { poll, rollup, publish, figures, devices } = status;
+  const troubles = [...(status.troubles ?? []), ...clockTrouble(workgroup, status, nowMs)];
   // It hibernates only if it has read everything.
   const lag = isHibernated ? { lagMessages: 0, lagSeconds: 0 } : withLag(status, nowMs).poll;
   put('wattline_poll_lag_messages', lag.lagMessages, own);

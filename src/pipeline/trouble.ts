@@ -6,8 +6,8 @@ export interface Trouble {
   /** Undefined if it affects all workgroups of the worker. */
   workgroupId?: string | undefined;
   /**
-   * `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored.
-   * `input`: a broker.
+   * `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored, or
+   * get a wrong store time. `input`: a broker.
    */
   stage:
     | 'poll'

@@ -24,6 +24,7 @@ export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcM
     after_batch_id,
     through_batch_id,
     minute_ms: MINUTE_MS,
+    now_ms: nowMs,
   });
   await queryNamedLiterally(connection, 'device-status/store_progress', {
     batch_id: through_batch_id,

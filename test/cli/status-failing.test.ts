@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { offsetOf } from '../../src/contract/offset.ts';
 import { MINUTE_MS, SECOND_MS, systemClock } from '../../src/lib/time.ts';
 import type { Trouble } from '../../src/pipeline/trouble.ts';
 import { createStatusBook, type StatusBook } from '../../src/pipeline/workgroup-status.ts';
@@ -55,6 +56,33 @@ test('status has an exit code of its own if a stage has failed for minutes, and 
   ]);
   expect(JSON.parse(json.stderr)).toMatchObject({ error: 'WorkgroupsFailing', retryable: true });
   expect((await runCommand(['status', '-w', 'other'], { cwd })).code).toBe(0);
+});
+
+test('store times ahead of the clock are a trouble, also while nothing arrives and after the worker has ended', async () => {
+  const aheadOf = (nowMs: number, minutes: number) => String(offsetOf(nowMs + minutes * MINUTE_MS));
+  const write = (book: StatusBook, nowMs: number) => {
+    book.update('home', 'poll', { ...upToDate, lastSuccessAtMs: nowMs, nextOffset: aheadOf(nowMs, 90) });
+    book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs, nextOffset: aheadOf(nowMs, 3) });
+  };
+  const cwd = await written(write);
+  const { code, stdout } = await runCommand(['status'], { cwd });
+  expect(code).toBe(4);
+  expect(stdout).toMatch(/^home +failing .*\nother +running /m);
+  expect(stdout).toMatch(
+    /^failing: workgroup home, storing messages: the newest message has the store time .*, which is 90 minutes ahead of the clock/m,
+  );
+  const doctor = await runCommand(['doctor'], { cwd });
+  expect(doctor.stdout).toMatch(
+    /^problem +workgroups: workgroup home, storing messages: .* 90 minutes ahead /m,
+  );
+  const ended = await runCommand(['status', '-w', 'home', '--json'], {
+    cwd: await written(write, MINUTE_MS),
+  });
+  expect(JSON.parse(ended.stdout)).toMatchObject([{ state: 'stopped', troubles: [{ stage: 'store' }] }]);
+  // The offsets of other servers are numbers without a meaning.
+  const upstream = config.replace('id: home,', 'id: home, upstream: { url: http://127.0.0.1:1, token: t },');
+  writeFileSync(join(cwd, 'wattline.yaml'), upstream);
+  expect((await runCommand(['status', '-w', 'home'], { cwd })).code).toBe(0);
 });
 
 test('the status of a worker that has ended is not shown as current', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { offsetOf } from '../../src/contract/offset.ts';
 import type { ExportState } from '../../src/exports/list-exports.ts';
 import { createMetricsRegistry } from '../../src/metrics/metrics-registry.ts';
 import { addWorkerMetrics, type WorkerView } from '../../src/metrics/worker-metrics.ts';
@@ -69,6 +70,15 @@ test('the lag grows while reading fails, and is 0 while the workgroup hibernates
   expect((await scrape()).value('wattline_poll_lag_seconds')).toBe(62);
   become({ state: 'hibernated' });
   expect((await scrape()).value('wattline_poll_lag_seconds')).toBe(0);
+});
+
+test('store times ahead of the clock are a trouble of the stage that stores', async () => {
+  const { scrape, note } = setUp();
+  const troubles = async () => (await scrape()).value('wattline_troubles', { stage: 'store' });
+  note({ poll: { nextOffset: String(offsetOf(nowMs + 60_000)) } });
+  expect(await troubles()).toBeUndefined();
+  note({ poll: { nextOffset: String(offsetOf(nowMs + 3_600_000)) } });
+  expect(await troubles()).toBe(1);
 });
 
 test('a workgroup of another worker has no metrics here, also after that worker has let it hibernate', async () => {

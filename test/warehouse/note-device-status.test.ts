@@ -32,6 +32,7 @@ async function setUp() {
 
 test('repeated device states are left out, and each device has its last state', async () => {
   const at = await setUp();
+  await at.clock.advance(HOUR_MS);
   await landStatuses(at.shard, 0, [
     [1, 'online', 'data received'],
     [1, 'online'],
@@ -137,4 +138,25 @@ test('a device that went to sleep is counted on its own, and as offline if it ha
   expect(await count()).toEqual({ online: 1, offline: 1, asleep: 2, unknown: 1 });
   await at.clock.advance(DAY_MS + HOUR_MS);
   expect(await count()).toEqual({ online: 1, offline: 3, asleep: 0, unknown: 1 });
+});
+
+test('a device is not seen after the clock, even if its messages were stored while the clock was ahead', async () => {
+  const at = await setUp();
+  const seen = async () => (await at.states()).map((row) => (row as unknown[]).at(-1));
+  await at.clock.set(TEST_START_MS + 400 * DAY_MS);
+  await landStatuses(at.shard, 400 * 24 * 60, [[1, 'data']]);
+  await at.publish();
+  expect(await seen()).toEqual([400 * 24 * 60]);
+  // Store times continue at the last one, until the clock is there again.
+  await at.clock.set(TEST_START_MS + 7 * HOUR_MS);
+  await landStatuses(at.shard, 400 * 24 * 60 + 1, [
+    [1, 'data'],
+    [2, 'data'],
+  ]);
+  await at.publish();
+  expect(await seen()).toEqual([7 * 60, 7 * 60]);
+  await at.clock.set(TEST_START_MS + 8 * HOUR_MS);
+  await landStatuses(at.shard, 400 * 24 * 60 + 3, [[2, 'data']]);
+  await at.publish();
+  expect(await seen()).toEqual([7 * 60, 8 * 60]);
 });

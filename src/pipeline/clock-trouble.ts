@@ -1,0 +1,31 @@
+import { offsetMs, parseOffset } from '../contract/offset.ts';
+import { DAY_MS, formatInstant, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import type { Trouble } from './trouble.ts';
+import type { WorkgroupStatus } from './workgroup-status.ts';
+
+/** The clocks of two machines differ by less. */
+const AHEAD_MS_MAX = 5 * MINUTE_MS;
+
+/**
+ * The trouble of a log whose newest message has a store time after the clock. It lasts until the clock is
+ * there, because store times never go back. Empty if there is none, or if nothing was read.
+ * @param workgroup without an upstream, because only offsets of the own log have a store time in them
+ */
+export function clockTrouble(
+  { id: workgroupId, upstream }: { id: string; upstream?: unknown },
+  { poll }: Pick<WorkgroupStatus, 'poll'>,
+  nowMs: UtcMs,
+): Trouble[] {
+  const next = upstream === undefined ? parseOffset(poll.nextOffset ?? '') : undefined;
+  if (next === undefined) return [];
+  const aheadMs = offsetMs(next) - nowMs;
+  if (aheadMs <= AHEAD_MS_MAX) return [];
+  const message = `the newest message has the store time ${formatInstant(offsetMs(next))}, which is ${duration(aheadMs)} ahead of the clock of this machine. If this clock is wrong, set it. Otherwise it was ahead when messages arrived, and new messages get this store time too until the clock is there. docs/troubleshooting.md says under "The clock" how to begin a new log`;
+  return [{ workgroupId, stage: 'store', state: 'failing', sinceMs: nowMs, message }];
+}
+
+function duration(ms: number): string {
+  return ms < DAY_MS
+    ? `${Math.round(ms / MINUTE_MS).toLocaleString('en')} minutes`
+    : `${Math.round(ms / DAY_MS).toLocaleString('en')} days`;
+}
