@@ -49,10 +49,11 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
       { cause: error, details },
     );
   }
-  if (/Permission denied|Read-only file system/.test(text)) {
+  if (/Permission denied|Operation not permitted|Read-only file system/.test(text)) {
+    const file = /\bfile "([^"]+)"/.exec(text)?.[1] ?? path;
     return new TerminalError(
       'WarehouseNotWritable',
-      `${path} cannot be written; give this user the rights to the file and its folder`,
+      `${file} cannot be written; give this user the rights to the file and its folder`,
       { cause: error, details },
     );
   }

@@ -40,6 +40,18 @@ test('our own errors are shown unchanged on one line, with their details', () =>
   );
 });
 
+test.each(['Permission denied', 'Operation not permitted', 'Read-only file system'])(
+  'a file that the database may not write is named, with what to do: %s',
+  (refusal) => {
+    const error = new Error(`IO Error: Cannot open file "/data/lake/home/staging/1.parquet": ${refusal}`);
+    expect(failureWords(error)).toEqual({
+      code: 'WarehouseNotWritable',
+      message:
+        '/data/lake/home/staging/1.parquet cannot be written; give this user the rights to the file and its folder',
+    });
+  },
+);
+
 test('errors of zod and the database are shown by their kind, without JSON, SQL or values', async () => {
   const shape = z.object({ days: z.array(z.object({ energyWh: z.number() })) });
   const zod = await thrown(() => shape.parse({ days: [{ energyWh: 'a lot' }] }));
