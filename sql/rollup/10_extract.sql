@@ -115,13 +115,11 @@ WITH raw AS (
       WHEN number IS NULL THEN 'not_a_number'
       WHEN NOT isfinite(number) THEN 'not_finite'
       WHEN is_unit_unknown THEN 'unknown_unit'
-      -- Devices send the smallest or largest number of an integer type if they have no value.
-      WHEN number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
-      WHEN number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
-        AND (modulus_wh IS NULL OR method = 'power_curve')
-        THEN 'sentinel'
+      WHEN is_smallest_integer(number) THEN 'sentinel'
+      -- A register with a modulus can reach the largest integer.
+      WHEN is_largest_integer(number) AND (modulus_wh IS NULL OR method = 'power_curve') THEN 'sentinel'
       -- Registers have ordinary values of 16 bits. So has power in a large unit.
-      WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND unit_value < w_per_kw() THEN 'sentinel'
+      WHEN is_end_of_16_bits(number) AND method = 'power_curve' AND unit_value < w_per_kw() THEN 'sentinel'
       WHEN number < 0 AND is_register(method) AND NOT net THEN 'negative'
       WHEN NOT isfinite(value) OR abs(value) > value_max(method) THEN 'out_of_range'
     END AS reason

@@ -170,13 +170,30 @@ export async function bindStoredStreams(
   return streams.sort((one, other) => one.position - other.position);
 }
 
+/** The statements that create the macros of chapter 05. */
+const MACROS = [
+  'create_time_macros',
+  'create_kind_macros',
+  'create_value_macros',
+  'create_limit_macros',
+  'create_index_macros',
+  'create_day_macros',
+];
+
+/** The statements that create the tables of the settings, and two tables that are read with them. */
+const SETTING_TABLES = [
+  'create_stream_setting',
+  'create_unit_factor',
+  'create_stream_register_change',
+  'create_restated_stream',
+  'create_incoming_series',
+  'create_chosen_device',
+];
+
 async function createSettings(connection: DuckDBConnection): Promise<void> {
   forgetTemporaryTables(connection);
-  await connection.run(
-    [ruleMacros(), withConstants(loadSql('rollup/create_macros')), loadSql('rollup/create_settings')].join(
-      ';\n',
-    ),
-  );
+  const statements = [...MACROS, ...SETTING_TABLES].map((name) => withConstants(loadSql(`rollup/${name}`)));
+  await connection.run([ruleMacros(), ...statements].join(';\n'));
   for (const dimension of ['energy', 'power'] as const) {
     const units = unitTable(dimension);
     await query(connection, 'rollup/add_units', {

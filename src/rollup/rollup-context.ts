@@ -37,7 +37,14 @@ export type Bounds = { low_ms: bigint; high_ms: bigint };
  * must exist.
  */
 export async function createTemporaryTables({ connection }: RollUpContext): Promise<void> {
-  const names = ['create_working_tables', 'create_scope', 'create_sampled_line', 'create_power_line'];
+  const names = [
+    'create_noted_limit_change',
+    'create_left_series',
+    'create_empty_tables',
+    'create_scope',
+    'create_sampled_line',
+    'create_power_line',
+  ];
   await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join(';\n'));
   const { rows } = temporaryOf(connection);
   for (const table of ['scope', ...LEFT_TABLES]) rows.set(table, 0);

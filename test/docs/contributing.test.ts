@@ -74,7 +74,7 @@ test('what a recipe, or the table of behaviours, says to be in a file or folder 
   const foldersOf = ({ from, text }: (typeof recipes)[number]) =>
     [...text.matchAll(/\]\(([^)#]+\.(?:sql|ts))\)/g)].flatMap(([, link]) => [
       dirname(pathFrom(from, link!)),
-      ...[...read(pathFrom(from, link!)).matchAll(/loadSql\('(\w[\w-]*)\//g)].map(
+      ...[...read(pathFrom(from, link!)).matchAll(/loadSql\(['`](\w[\w-]*)\//g)].map(
         ([, folder]) => `sql/${folder}`,
       ),
     ]);

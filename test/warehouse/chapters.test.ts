@@ -129,13 +129,8 @@ test('a step of a WITH clause begins with a comment', () => {
 });
 
 test('lengths of time, limits and shares have a name: a parameter, a macro or a column', () => {
-  /** They give names to numbers, or list the integers that devices send. */
-  const naming = [
-    'balance/find_rule',
-    'import/create_file_macros',
-    'rollup/create_macros',
-    'rollup/extract_readings',
-  ];
+  /** They give names to numbers. */
+  const naming = ['balance/find_rule', 'import/create_file_macros', 'rollup/create_value_macros'];
   // 1000 converts between units, and 0.5 is the median.
   const unnamed =
     /(?<![\w.])(?:\d+ \* \d+|(?!1000\b)\d{4,}|0\.(?!5\b)\d+|1e\d+)\b|\bLIMIT (?![01]\b|\d+ \*)\d+/g;
