@@ -40,7 +40,7 @@ ORDER BY status_message.batch_id, status_message.stream_offset;
 -- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are
 -- published.
 INSERT INTO dirty_partition BY NAME
-SELECT DISTINCT 'device_status' AS dataset, strftime(make_timestamp(store_time_ms * 1000), '%Y-%m-%d') AS partition
+SELECT DISTINCT 'device_status' AS dataset, make_timestamp_ms(store_time_ms)::DATE::VARCHAR AS partition
 FROM device_status
 WHERE batch_id > $after_batch_id::BIGINT;
 

@@ -39,7 +39,7 @@ ORDER BY ALL;
 -- name: find_interval_days
 -- Returns every UTC day with intervals, YYYY-MM-DD.
 SELECT day::VARCHAR AS day
-FROM (SELECT DISTINCT make_timestamp(interval_start_ms * 1000)::DATE AS day FROM reported_interval)
+FROM (SELECT DISTINCT make_timestamp_ms(interval_start_ms)::DATE AS day FROM reported_interval)
 ORDER BY day;
 
 -- name: count_intervals
@@ -70,7 +70,7 @@ SELECT count(*)::DOUBLE AS row_count FROM daily_energy_history WHERE day >= $sta
 -- name: find_device_status_days
 -- Returns every UTC day with stored transitions, YYYY-MM-DD.
 SELECT day::VARCHAR AS day
-FROM (SELECT DISTINCT make_timestamp(store_time_ms * 1000)::DATE AS day FROM device_status)
+FROM (SELECT DISTINCT make_timestamp_ms(store_time_ms)::DATE AS day FROM device_status)
 ORDER BY day;
 
 -- name: count_device_status
@@ -81,7 +81,7 @@ WHERE store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT;
 
 -- name: find_meter_reading_months
 -- Returns every month (UTC, of the interval's start) with meter readings, YYYY-MM.
-SELECT DISTINCT strftime(make_timestamp(start_ms * 1000), '%Y-%m') AS month FROM meter_reading ORDER BY ALL;
+SELECT DISTINCT strftime(make_timestamp_ms(start_ms), '%Y-%m') AS month FROM meter_reading ORDER BY ALL;
 
 -- name: count_meter_readings
 -- Counts the meter readings that start from $start_ms up to $end_ms (excluded).

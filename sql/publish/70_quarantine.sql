@@ -8,7 +8,7 @@
 -- name: count_quarantine
 -- Counts the new quarantined messages by month (UTC) of their quarantine, in the batches after
 -- $after_batch_id up to $through_batch_id.
-SELECT strftime(make_timestamp(quarantined_at_ms * 1000), '%Y-%m') AS month, count(*)::DOUBLE AS row_count
+SELECT strftime(make_timestamp_ms(quarantined_at_ms), '%Y-%m') AS month, count(*)::DOUBLE AS row_count
 FROM quarantine
 WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
 GROUP BY ALL
@@ -37,7 +37,7 @@ ORDER BY device, event_time_ms, stream_offset, field;
 -- name: find_rejected_days
 -- Returns every UTC day on which readings were rejected, YYYY-MM-DD.
 SELECT day::VARCHAR AS day
-FROM (SELECT DISTINCT make_timestamp(day_start_ms * 1000)::DATE AS day FROM rejected_reading)
+FROM (SELECT DISTINCT make_timestamp_ms(day_start_ms)::DATE AS day FROM rejected_reading)
 ORDER BY day;
 
 -- name: count_rejected
@@ -56,7 +56,7 @@ WHERE day_start_ms >= $start_ms::BIGINT AND day_start_ms < $end_ms::BIGINT;
 --   samples     some of them, with the value as received
 --   import_id   null: from the stream
 SELECT
-  make_timestamp(day_start_ms * 1000)::DATE AS day,
+  make_timestamp_ms(day_start_ms)::DATE AS day,
   device,
   source,
   field,

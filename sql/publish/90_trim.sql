@@ -25,7 +25,7 @@ WHERE batch_id <= $batch_id::BIGINT
 -- name: mark_expired
 -- Marks the UTC days of readings that were rejected before $before_ms, so that the lake deletes them too.
 INSERT INTO dirty_partition BY NAME
-SELECT DISTINCT 'rejected_reading' AS dataset, strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') AS partition
+SELECT DISTINCT 'rejected_reading' AS dataset, make_timestamp_ms(day_start_ms)::DATE::VARCHAR AS partition
 FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;
 
 -- name: expire_rejected

@@ -43,7 +43,7 @@ SELECT
     coverage: coverage,
     status: status,
     version: version,
-    computedAt: strftime(make_timestamp(epoch_us(computed_at)), '%Y-%m-%dT%H:%M:%S.%gZ')
+    computedAt: utc_text(computed_at)
   })), ',' ORDER BY device)) AS members
 FROM device_day
 GROUP BY day;
@@ -59,7 +59,7 @@ SELECT
     coverage: coverage,
     status: status,
     version: version,
-    computedAt: strftime(make_timestamp(epoch_us(computed_at)), '%Y-%m-%dT%H:%M:%S.%gZ')
+    computedAt: utc_text(computed_at)
   })), ',' ORDER BY file_row_number)) AS members
 FROM chosen
 GROUP BY day;

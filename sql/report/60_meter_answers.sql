@@ -39,7 +39,7 @@ SELECT
     periodWh: period_wh,
     flags: CASE WHEN period_start < period_end THEN ['estimated'] ELSE []::VARCHAR[] END,
     revision: revision,
-    uploadedAt: strftime(make_timestamp(epoch_us(uploaded_at)), '%Y-%m-%dT%H:%M:%S.%gZ')
+    uploadedAt: utc_text(uploaded_at)
   })), ',' ORDER BY key)) AS members
 FROM meter_day GROUP BY day;
 

@@ -12,9 +12,10 @@
 WITH version AS (
   -- The versions of days. before: the version before it; null if that had no energy, or if there was none.
   SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,
-    lag(CASE WHEN energy_wh IS NOT NULL
-      THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage}
-      END) OVER versions AS before
+    lag(CASE
+      WHEN energy_wh IS NOT NULL
+        THEN {version: version, energy_wh: energy_wh, method: method, flags: flags, coverage: coverage}
+    END) OVER versions AS before
   FROM read_parquet($files, hive_partitioning = false)
   WHERE $devices::VARCHAR[] IS NULL OR device IN (SELECT unnest($devices::UUID[]))
   WINDOW versions AS (PARTITION BY day, device, source ORDER BY version, computed_at)
@@ -29,33 +30,45 @@ WITH version AS (
   SELECT day, device, source,
     bool_or(was_final) AS was_final,
     first(before ORDER BY version, computed_at) AS before,
-    last({version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage, status: status}
-      ORDER BY version, computed_at) AS after,
+    last(
+      {version: version, energy_wh: energy_wh, method: method, flags: flags, coverage: coverage, status: status}
+      ORDER BY version, computed_at
+    ) AS after,
     count(*) AS versions,
-    strftime(make_timestamp(epoch_us(max(computed_at))), '%Y-%m-%dT%H:%M:%S.%gZ') AS changed_at,
+    max(computed_at) AS changed_at,
     list_sort(list_distinct(flatten(list(causes)))) AS causes,
-    max(batch_id)::VARCHAR AS batch
+    max(batch_id) AS batch_id
   FROM counted
   WHERE was_final OR ($with_provisional::BOOLEAN AND before IS NOT NULL)
   GROUP BY day, device, source
 )
 SELECT to_json({
-  day: strftime(day, '%Y-%m-%d'),
+  day: day::VARCHAR,
   device: device::VARCHAR,
   source: source,
-  kind: CASE WHEN after.energyWh IS NULL THEN 'withdrawn'
+  kind: CASE
+    WHEN after.energy_wh IS NULL THEN 'withdrawn'
     WHEN NOT was_final THEN 'provisional'
     WHEN before IS NULL THEN 'added'
-    ELSE 'restated' END,
-  before: before,
-  after: after,
-  differenceWh: coalesce(after.energyWh, 0) - coalesce(before.energyWh, 0),
+    ELSE 'restated'
+  END,
+  before: CASE
+    WHEN before IS NOT NULL THEN {
+      version: before.version, energyWh: before.energy_wh, method: before.method, flags: before.flags,
+      coverage: before.coverage
+    }
+  END,
+  after: {
+    version: after.version, energyWh: after.energy_wh, method: after.method, flags: after.flags,
+    coverage: after.coverage, status: after.status
+  },
+  differenceWh: coalesce(after.energy_wh, 0) - coalesce(before.energy_wh, 0),
   versions: versions,
-  changedAt: changed_at,
+  changedAt: utc_text(changed_at),
   causes: causes,
-  batch: batch
+  batch: batch_id::VARCHAR
 })::VARCHAR AS change
 FROM change
-WHERE before IS NOT NULL OR after.energyWh IS NOT NULL
+WHERE before IS NOT NULL OR after.energy_wh IS NOT NULL
 ORDER BY day, device, source
 LIMIT $rows_max::INTEGER;

@@ -215,7 +215,7 @@ WHEN NOT MATCHED THEN INSERT BY NAME;
 -- name: mark_rejections_dirty
 -- Marks the UTC day, so that it is published again.
 INSERT INTO dirty_partition BY NAME
-SELECT DISTINCT 'rejected_reading' AS dataset, strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') AS partition
+SELECT DISTINCT 'rejected_reading' AS dataset, make_timestamp_ms(day_start_ms)::DATE::VARCHAR AS partition
 FROM rejected_now;
 
 -- name: advance_streams

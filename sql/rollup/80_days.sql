@@ -51,10 +51,10 @@ SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY 
 -- Returns the first and the last day that can have energy, in any time zone.
 SELECT
   least(min(day), (
-    SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy
+    SELECT make_timestamp_ms(min(interval_start_ms))::DATE FROM interval_energy
   ))::VARCHAR AS first_day,
   greatest(max(day), (
-    SELECT make_timestamp(max(interval_start_ms) * 1000)::DATE FROM interval_energy
+    SELECT make_timestamp_ms(max(interval_start_ms))::DATE FROM interval_energy
   ))::VARCHAR AS last_day
 FROM daily_energy;
 

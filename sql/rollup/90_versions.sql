@@ -120,7 +120,7 @@ FROM day_change
 WHERE end_ms <= $now_ms::BIGINT
 UNION ALL BY NAME
 SELECT DISTINCT 'interval_energy' AS dataset,
-  strftime(make_timestamp(unnest([td.start_ms, td.end_ms - 1]) * 1000), '%Y-%m-%d') AS partition
+  make_timestamp_ms(unnest([td.start_ms, td.end_ms - 1]))::DATE::VARCHAR AS partition
 FROM touched_day td
 WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT;
 

@@ -82,7 +82,7 @@ WHERE before_ms IS NOT NULL;
 -- name: mark_months
 -- Marks the months of the lake with new or replaced readings.
 INSERT INTO dirty_partition BY NAME
-SELECT DISTINCT 'meter_reading' AS dataset, strftime(make_timestamp(start_ms * 1000), '%Y-%m') AS partition
+SELECT DISTINCT 'meter_reading' AS dataset, strftime(make_timestamp_ms(start_ms), '%Y-%m') AS partition
 FROM meter_reading WHERE upload_id = $upload_id OR replaced_by = $upload_id;
 
 -- name: store_upload

@@ -3,6 +3,7 @@ import { unavailable } from '../../contract/stream-errors.ts';
 import { createFairSlots } from '../../lib/fair-slots.ts';
 import { sqlString } from '../../lib/sql-text.ts';
 import { SECOND_MS } from '../../lib/time.ts';
+import { loadSql } from '../../warehouse/load-sql.ts';
 
 interface QueryPoolOptions {
   /** Folders in which queries can read files. They have no access to the rest of the disk. */
@@ -19,7 +20,10 @@ interface QueryPoolOptions {
   queryMsMax: number;
 }
 
-/** An in-memory DuckDB that reads files, with a bounded number of concurrent queries. */
+/**
+ * An in-memory DuckDB that reads files, with a bounded number of concurrent queries. It has the macros of
+ * `sql/report`.
+ */
 export interface QueryPool {
   /**
    * Runs `work` with a connection of its own, when one is free. Owners take turns.
@@ -50,6 +54,7 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
   const free: DuckDBConnection[] = [];
   for (let index = 0; index <= options.queriesMax; index++) free.push(await instance.connect());
   await restrict(free[0]!, options.folders);
+  await free[0]!.run(loadSql('report/create_report_macros'));
   const slots = createFairSlots({
     ownMax: options.queriesMax,
     waitingMax: options.waitingMax,
