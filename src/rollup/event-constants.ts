@@ -1,6 +1,6 @@
 import type { RuleConstant } from './rule-constant-type.ts';
 
-/** What happened at a break of a register (chapters 50 and 60, and the classifier). */
+/** What happened at a break of a register (chapters 50 to 60, and the classifier). */
 export const eventConstants = {
   standstill_max_ms: {
     value: 604_800_000,
