@@ -160,7 +160,8 @@ WITH counted_day AS (
     coalesce(flatten(list(flags) FILTER (counts)), []) AS source_flags,
     coalesce(min(coverage) FILTER (counts), 0) AS coverage,
     CASE
-      WHEN coalesce(bool_or(status = 'provisional') FILTER (counts), bool_or(status = 'provisional')) THEN 'provisional'
+      WHEN coalesce(bool_or(status = 'provisional') FILTER (counts), bool_or(status = 'provisional'))
+        THEN 'provisional'
       WHEN coalesce(bool_or(status = 'restated') FILTER (counts), bool_or(status = 'restated')) THEN 'restated'
       ELSE 'final'
     END AS status,

@@ -97,7 +97,8 @@ SELECT open.scope_id, open.own_day,
   CASE
     WHEN len(open.unknown) = 0 THEN 'measured'
     WHEN len(open.unknown) = 1 THEN 'computed'
-    WHEN open.unknown = ['grid_export', 'grid_import'] THEN CASE WHEN sc.nets THEN 'netted' ELSE 'not_netted' END
+    WHEN open.unknown = ['grid_export', 'grid_import']
+      THEN CASE WHEN sc.nets THEN 'netted' ELSE 'not_netted' END
     ELSE 'undetermined'
   END AS way,
   CASE WHEN way IN ('computed', 'netted') THEN open.unknown ELSE [] END AS computed,

@@ -96,16 +96,22 @@ SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, role_column.* EXCLUDE (sco
     WHEN is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, ifl.grid_net_wh)
     ELSE grid_import_wh - grid_export_wh
   END::BIGINT AS grid_net_wh,
-  CASE WHEN way = 'measured' THEN into_wh
-    WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0 END::BIGINT AS residual_wh,
+  CASE
+    WHEN way = 'measured' THEN into_wh
+    WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0
+  END::BIGINT AS residual_wh,
   production_wh - grid_export_wh AS self_consumption_wh,
   consumption_wh - grid_import_wh AS self_supply_wh,
-  CASE WHEN NOT is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL
-    AND grid_import_wh IS NOT NULL
-    THEN least(battery_charge_wh, greatest(0, grid_import_wh - greatest(consumption_wh, 0))) END AS grid_to_battery_wh,
-  CASE WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL
-    AND grid_export_wh IS NOT NULL
-    THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh)) END AS battery_to_grid_wh,
+  CASE
+    WHEN NOT is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL
+      AND grid_import_wh IS NOT NULL
+      THEN least(battery_charge_wh, greatest(0, grid_import_wh - greatest(consumption_wh, 0)))
+  END AS grid_to_battery_wh,
+  CASE
+    WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL
+      AND grid_export_wh IS NOT NULL
+      THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh))
+  END AS battery_to_grid_wh,
   computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance, kwp, has_peak
 FROM interval_flow ifl
 JOIN role_column ON role_column.scope_id = ifl.scope_id AND role_column.at_ms = ifl.at_ms;

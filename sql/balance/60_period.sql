@@ -46,8 +46,10 @@ WITH own_day_sum AS (
     coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
   FROM (
     SELECT *,
-      CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000)
-        WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS own_day_yield
+      CASE
+        WHEN kwp > 0 THEN production_wh / (kwp * 1000)
+        WHEN NOT has_peak AND production_wh = 0 THEN 0
+      END AS own_day_yield
     FROM own_day_sum
   )
   GROUP BY scope_id, day

@@ -47,16 +47,22 @@ WITH weighed AS (
 )
 SELECT * EXCLUDE (wh_of_role),
   round(known_intervals / intervals, 4) AS coverage,
-  CASE WHEN production_wh > 0 AND self_consumption_wh IS NOT NULL
-    THEN round(least(greatest(self_consumption_wh / production_wh, 0), 1), 4) END AS self_consumption_rate,
-  CASE WHEN consumption_wh > 0 AND self_supply_wh IS NOT NULL
-    THEN round(least(greatest(self_supply_wh / consumption_wh, 0), 1), 4) END AS autarky,
-  CASE WHEN is_bounded
-    THEN greatest(0, least(production_wh, consumption_wh + battery_charge_wh - battery_discharge_wh))
+  CASE
+    WHEN production_wh > 0 AND self_consumption_wh IS NOT NULL
+      THEN round(least(greatest(self_consumption_wh / production_wh, 0), 1), 4)
+  END AS self_consumption_rate,
+  CASE
+    WHEN consumption_wh > 0 AND self_supply_wh IS NOT NULL
+      THEN round(least(greatest(self_supply_wh / consumption_wh, 0), 1), 4)
+  END AS autarky,
+  CASE
+    WHEN is_bounded
+      THEN greatest(0, least(production_wh, consumption_wh + battery_charge_wh - battery_discharge_wh))
   END::BIGINT AS self_consumption_max_wh,
-  CASE WHEN is_bounded AND consumption_wh > 0
-    THEN round(
-      greatest(0, least(consumption_wh, production_wh + battery_discharge_wh - battery_charge_wh)) / consumption_wh, 4)
+  CASE
+    WHEN is_bounded AND consumption_wh > 0
+      THEN round(greatest(0, least(consumption_wh, production_wh + battery_discharge_wh - battery_charge_wh))
+        / consumption_wh, 4)
   END AS autarky_max,
   CASE WHEN has_peak THEN round(yield, 3) END AS specific_yield,
   list_filter([
@@ -70,8 +76,11 @@ SELECT * EXCLUDE (wh_of_role),
   list_filter([
     CASE WHEN is_estimated THEN 'estimated' END,
     CASE WHEN grid_to_battery_wh > limit_wh AND battery_to_grid_wh > limit_wh THEN 'grid_cycled' END,
-    CASE WHEN abs(residual_wh) > limit_wh OR least_computed_wh < -limit_wh
-      OR len(list_filter(map_values(rest), lambda wh: wh < -limit_wh)) > 0 THEN 'imbalance' END,
+    CASE
+      WHEN abs(residual_wh) > limit_wh OR least_computed_wh < -limit_wh
+        OR len(list_filter(map_values(rest), lambda wh: wh < -limit_wh)) > 0
+        THEN 'imbalance'
+    END,
     CASE WHEN is_incomplete THEN 'incomplete' END,
     CASE WHEN is_netted THEN 'netted' END,
     CASE WHEN least_computed_wh < 0 AND least_computed_wh >= -limit_wh THEN 'noise' END,

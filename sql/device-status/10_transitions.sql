@@ -97,8 +97,7 @@ WHEN NOT MATCHED
 -- $asleep_from_ms. After that it is offline: what works wakes up within a day.
 SELECT
   CASE
-    WHEN state = 'offline' AND reason = 'asleep'
-      AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT
+    WHEN state = 'offline' AND reason = 'asleep' AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT
       THEN 'asleep'
     ELSE coalesce(state, 'unknown')
   END AS state,

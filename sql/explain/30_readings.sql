@@ -82,11 +82,16 @@ ORDER BY to_ms, from_ms;
 -- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they
 -- are learnt: the days with readings among that day and the limit_days() - 1 days before.
 SELECT
-  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, sd.learnt_power_w)
-    ELSE coalesce(sr.max_power_w, sd.learnt_power_w) END AS max_power_w,
+  CASE
+    WHEN sr.net THEN NULL
+    WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, sd.learnt_power_w)
+    ELSE coalesce(sr.max_power_w, sd.learnt_power_w)
+  END AS max_power_w,
   sd.learnt_power_w,
-  CASE WHEN sr.max_power_w IS NULL AND sd.usual_power_w IS NOT NULL
-    THEN power_limit_after_reset(sr.max_power_w, sd.learnt_power_w, sd.usual_power_w) END AS max_power_after_reset_w,
+  CASE
+    WHEN sr.max_power_w IS NULL AND sd.usual_power_w IS NOT NULL
+      THEN power_limit_after_reset(sr.max_power_w, sd.learnt_power_w, sd.usual_power_w)
+  END AS max_power_after_reset_w,
   jitter(sr.jitter_wh, sd.learnt_resolution) AS jitter_wh, sr.modulus_wh,
   reading_interval(sr.interval_ms, sd.learnt_step_ms)::DOUBLE AS interval_ms,
   max_gap(sr.max_gap_ms, sd.learnt_step_ms)::DOUBLE AS max_gap_ms, sr.net,

@@ -130,11 +130,14 @@ SELECT
   es.identity->>'field' AS field,
   es.identity->>'method' AS method,
   es.settings IS NOT NULL AS active,
-  CASE WHEN es.identity->>'method' NOT IN ('total_energy', 'daily_energy')
-    THEN coalesce((es.settings->>'interval')::BIGINT, se.step_ms) END AS step_ms,
-  CASE WHEN es.identity->>'method' IN ('total_energy', 'daily_energy')
-    THEN coalesce((es.settings->>'jitter')::DOUBLE / jitter_resolutions(), se.resolution)
-    END AS resolution_wh
+  CASE
+    WHEN es.identity->>'method' NOT IN ('total_energy', 'daily_energy')
+      THEN coalesce((es.settings->>'interval')::BIGINT, se.step_ms)
+  END AS step_ms,
+  CASE
+    WHEN es.identity->>'method' IN ('total_energy', 'daily_energy')
+      THEN coalesce((es.settings->>'jitter')::DOUBLE / jitter_resolutions(), se.resolution)
+  END AS resolution_wh
 FROM series se LEFT JOIN energy_stream es USING (stream_id)
 ORDER BY se.device, se.source, es.stream_id;
 

@@ -62,8 +62,10 @@ SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST;
 -- balance/find_device_source. The last column, within, is the series of the source that contains it, or
 -- `site`.
 SELECT *,
-  CASE WHEN within_site THEN 'site'
-    WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
+  CASE
+    WHEN within_site THEN 'site'
+    WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source)
+  END AS within
 FROM role_span
 ORDER BY device, source, valid_from NULLS FIRST;
 

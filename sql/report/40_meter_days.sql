@@ -50,12 +50,16 @@ WITH reading AS (
   SELECT reading.key, ld.day, reading.quality, reading.revision,
     ld.end_ms - ld.start_ms AS day_ms,
     reading.start_ms < ld.start_ms OR reading.end_ms > ld.end_ms AS is_cut,
-    CASE WHEN reading.energy_wh IS NULL THEN 0
-      ELSE least(reading.end_ms, ld.end_ms) - greatest(reading.start_ms, ld.start_ms) END AS covered_ms,
-    CASE WHEN reading.start_ms >= ld.start_ms THEN 0
+    CASE
+      WHEN reading.energy_wh IS NULL THEN 0
+      ELSE least(reading.end_ms, ld.end_ms) - greatest(reading.start_ms, ld.start_ms)
+    END AS covered_ms,
+    CASE
+      WHEN reading.start_ms >= ld.start_ms THEN 0
       ELSE round(reading.energy_wh * ((ld.start_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
     END AS from_wh,
-    CASE WHEN reading.end_ms <= ld.end_ms THEN reading.energy_wh
+    CASE
+      WHEN reading.end_ms <= ld.end_ms THEN reading.energy_wh
       ELSE round(reading.energy_wh * ((ld.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
     END AS to_wh
   FROM reading JOIN local_day ld ON reading.start_ms < ld.end_ms AND reading.end_ms > ld.start_ms
@@ -76,12 +80,15 @@ WITH reading AS (
 )
 SELECT key, day,
   -- + 500 rounds to whole Wh.
-  CASE WHEN energy_milli_wh IS NOT NULL
-    THEN (sum_milli_wh + 500) // 1000 - (sum_milli_wh - energy_milli_wh + 500) // 1000 END::BIGINT AS energy_wh,
+  CASE
+    WHEN energy_milli_wh IS NOT NULL
+      THEN (sum_milli_wh + 500) // 1000 - (sum_milli_wh - energy_milli_wh + 500) // 1000
+  END::BIGINT AS energy_wh,
   round(coverage, 4) AS coverage,
-  list_filter([CASE WHEN is_estimated THEN 'estimated' END,
-    CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END],
-    lambda flag: flag IS NOT NULL) AS flags,
+  list_filter([
+    CASE WHEN is_estimated THEN 'estimated' END,
+    CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END
+  ], lambda flag: flag IS NOT NULL) AS flags,
   ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
   revision
 FROM running
@@ -137,9 +144,13 @@ FROM (
     list_concat(
       list_filter(list_distinct(flatten(list(stored.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
       -- The day is estimated if a bound of it is.
-      CASE WHEN bool_or(list_contains(stored.flags, 'estimated')
-          AND (stored.at_ms = slot.start_ms OR stored.at_ms + (SELECT interval_ms FROM rule) = slot.end_ms))
-        THEN ['estimated'] ELSE [] END,
+      CASE
+        WHEN bool_or(
+          list_contains(stored.flags, 'estimated')
+          AND (stored.at_ms = slot.start_ms OR stored.at_ms + (SELECT interval_ms FROM rule) = slot.end_ms)
+        ) THEN ['estimated']
+        ELSE []
+      END,
       CASE WHEN bool_or(read_from.is_incomplete) THEN ['incomplete'] ELSE [] END
     ) AS flags,
     max(read_from.version) AS version,
@@ -182,10 +193,13 @@ WITH part AS (
   FROM part GROUP BY key, day
 )
 SELECT key, day, energy_wh, coverage,
-  list_sort(list_distinct(list_concat(flags,
-    CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial']
-      ELSE [] END))) AS flags,
-  CASE WHEN energy_wh IS NOT NULL
-    THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
+  list_sort(list_distinct(list_concat(
+    flags,
+    CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END
+  ))) AS flags,
+  CASE
+    WHEN energy_wh IS NOT NULL
+      THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END
+  END AS quality,
   revision
 FROM summed;

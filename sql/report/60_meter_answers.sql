@@ -21,8 +21,10 @@ SELECT
     flags: flags,
     coverage: coverage,
     revision: revision,
-    source: CASE WHEN member.device IS NULL THEN to_json({kind: 'uploaded'})
-      ELSE to_json({kind: 'derived', device: member.device, source: member.source}) END
+    source: CASE
+      WHEN member.device IS NULL THEN to_json({kind: 'uploaded'})
+      ELSE to_json({kind: 'derived', device: member.device, source: member.source})
+    END
   })), ',' ORDER BY key)) AS members
 FROM meter_day JOIN member USING (key)
 GROUP BY day;

@@ -15,10 +15,10 @@ WITH version AS (
     lag(CASE
       WHEN energy_wh IS NOT NULL
         THEN {version: version, energy_wh: energy_wh, method: method, flags: flags, coverage: coverage}
-    END) OVER versions AS before
+    END) OVER in_order AS before
   FROM read_parquet($files, hive_partitioning = false)
   WHERE $devices::VARCHAR[] IS NULL OR device IN (SELECT unnest($devices::UUID[]))
-  WINDOW versions AS (PARTITION BY day, device, source ORDER BY version, computed_at)
+  WINDOW in_order AS (PARTITION BY day, device, source ORDER BY version, computed_at)
 ), counted AS (
   -- The versions of the requested time. was_final: the day was final when the version came.
   SELECT *, status = 'restated' OR (status = 'final' AND before IS NULL) AS was_final

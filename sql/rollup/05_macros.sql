@@ -130,8 +130,7 @@ CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, share) AS
   round(CASE
     WHEN at_ms = to_ms THEN to_wh
-    ELSE from_wh
-      + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms))
+    ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms))
   END)::BIGINT;
 -- True if an instant lies inside a silence over which the index grows, so that the index there is
 -- interpolated.

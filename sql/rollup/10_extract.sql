@@ -67,15 +67,15 @@ WITH raw AS (
   -- The value of each field that a stream reads, in each new message. plain: a number. json: any other value.
   SELECT
     stream.stream_id, stream.method, stream.net, stream.modulus_wh, stream.factor, stream.multiplier, stream.dimension,
-    new_message.device,
-    coalesce(new_message.source_id, -1) AS source_id,
-    new_message.event_time_ms, new_message.store_time_ms, new_message.message_id, new_message.stream_offset,
-    new_message.batch_id,
+    new_message.device, coalesce(new_message.source_id, -1) AS source_id, new_message.event_time_ms,
+    new_message.store_time_ms, new_message.message_id, new_message.stream_offset, new_message.batch_id,
     new_message.numbers[list_position(new_message.field_ids, field_name.name_id)] AS plain,
     -- try, because earlier versions could store text that is not JSON.
     CASE WHEN new_message.other IS NOT NULL THEN try(json_extract(new_message.other, stream.field_pointer)) END AS json,
-    CASE WHEN new_message.other IS NOT NULL AND stream.unit_pointer IS NOT NULL
-      THEN try(json_extract_string(new_message.other, stream.unit_pointer)) END AS unit
+    CASE
+      WHEN new_message.other IS NOT NULL AND stream.unit_pointer IS NOT NULL
+        THEN try(json_extract_string(new_message.other, stream.unit_pointer))
+    END AS unit
   FROM (FROM message UNION ALL BY NAME SELECT * FROM archived_message WHERE $archived) AS new_message
   JOIN name AS table_name ON table_name.name_id = new_message.table_id
   JOIN (FROM stream_setting JOIN energy_stream USING (stream_id)) AS stream
@@ -182,12 +182,15 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
 -- rejected_now: columns of rejected_reading
 CREATE OR REPLACE TEMP TABLE rejected_now AS
 SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason,
-  count(*) AS readings,
-  min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms,
+  count(*) AS readings, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms,
   coalesce(
-    min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id,
-      'text': left("text", sample_text_max())},
-      coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
+    min_by(
+      {event_time_ms: event_time_ms, stream_offset: stream_offset, batch_id: batch_id,
+        text: left("text", sample_text_max())},
+      coalesce(stream_offset, 0), samples_max()
+    ) FILTER (reason <> 'null'),
+    []
+  ) AS samples
 FROM (
   -- DISTINCT, because a reading that several streams read counts once.
   SELECT DISTINCT CASE WHEN bt.origin LIKE 'import:%' THEN ex.batch_id // import_batches_max() ELSE 0 END AS import_id,
@@ -205,8 +208,7 @@ GROUP BY import_id, device, source, field, reason;
 -- Adds the counts to the rejections of the same UTC day.
 MERGE INTO rejected_reading AS rr USING rejected_now AS rn
 ON rr.day_start_ms = rn.day_start_ms AND rr.import_id = rn.import_id AND rr.device IS NOT DISTINCT FROM rn.device
-  AND rr.source = rn.source
-  AND rr.field = rn.field AND rr.reason = rn.reason
+  AND rr.source = rn.source AND rr.field = rn.field AND rr.reason = rn.reason
 WHEN MATCHED THEN UPDATE SET readings = rr.readings + rn.readings,
   first_ms = least(rr.first_ms, rn.first_ms), last_ms = greatest(rr.last_ms, rn.last_ms),
   samples = list_concat(rr.samples, rn.samples)[1:samples_max()]

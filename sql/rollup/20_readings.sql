@@ -27,9 +27,9 @@ SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offse
   END AS reason
 FROM (
   FROM (
-    SELECT *, false AS is_superseded
-    FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded
-    FROM superseded_reading
+    SELECT *, false AS is_superseded FROM reading
+    UNION ALL BY NAME
+    SELECT *, true AS is_superseded FROM superseded_reading
   )
   -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest
   -- and largest values, and mostly reads nothing.
@@ -45,9 +45,7 @@ WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(ss.method)
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.
 INSERT INTO extracted BY NAME
 SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1) AS source_id,
-  inv.event_time_ms, NULL AS value,
-  inv.reason,
-  inv.value::VARCHAR AS "text", inv.stream_offset, inv.batch_id
+  inv.event_time_ms, NULL AS value, inv.reason, inv.value::VARCHAR AS "text", inv.stream_offset, inv.batch_id
 FROM invalid_stored inv JOIN series se USING (series_id);
 
 -- name: delete_invalid_readings
@@ -72,8 +70,8 @@ FROM superseded_reading sup
 JOIN invalid_stored inv
   ON inv.series_id = sup.series_id AND inv.event_time_ms = sup.event_time_ms AND NOT inv.is_superseded
 QUALIFY row_number() OVER (
-  PARTITION BY sup.series_id,
-  sup.event_time_ms ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
+  PARTITION BY sup.series_id, sup.event_time_ms
+  ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
 ) = 1;
 
 -- name: store_successors
@@ -147,8 +145,8 @@ FROM incoming_series;
 -- Stores the new series.
 INSERT INTO series BY NAME
 SELECT
-  (SELECT coalesce(max(series_id), 0) FROM series) + row_number() OVER (
-    ORDER BY stream_id, device, source) AS series_id,
+  (SELECT coalesce(max(series_id), 0) FROM series)
+    + row_number() OVER (ORDER BY stream_id, device, source) AS series_id,
   stream_id, device, source, min(first_ms) AS first_ms, max(last_ms) AS last_ms
 FROM incoming_series
 WHERE series_id IS NULL
@@ -211,10 +209,12 @@ FROM (
   SELECT inc.series_id, inc.event_time_ms,
     kr.message_id IS NOT DISTINCT FROM inc.message_id AND kr.value = inc.value
       AND coalesce(inc.stream_offset, 0) > coalesce(kr.stream_offset, 0) AS is_repetition,
-    CASE WHEN kr.message_id IS DISTINCT FROM inc.message_id
-      THEN coalesce(kr.message_id, -1) > coalesce(inc.message_id, -1)
+    CASE
+      WHEN kr.message_id IS DISTINCT FROM inc.message_id
+        THEN coalesce(kr.message_id, -1) > coalesce(inc.message_id, -1)
       ELSE kr.value = inc.value
-        OR (coalesce(kr.stream_offset, 0), kr.batch_id) > (coalesce(inc.stream_offset, 0), inc.batch_id) END AS is_new,
+        OR (coalesce(kr.stream_offset, 0), kr.batch_id) > (coalesce(inc.stream_offset, 0), inc.batch_id)
+    END AS is_new,
     {value: inc.value, message_id: inc.message_id, stream_offset: inc.stream_offset,
       batch_id: inc.batch_id} AS incoming,
     {value: kr.value, message_id: kr.message_id, stream_offset: kr.stream_offset, batch_id: kr.batch_id} AS stored

@@ -103,9 +103,8 @@ WHERE $beside AND changed_time.to_ms >= own.first_ms AND changed_time.from_ms <=
 --   by_day              one of them restarts every day
 --   several             a source has more than one series
 SELECT min(tch.from_ms) AS low_ms, max(tch.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
-  bool_or(sr.method = 'daily_energy') AS by_day, (
-    SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule
-  ) AS several
+  bool_or(sr.method = 'daily_energy') AS by_day,
+  (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
 FROM touched tch JOIN series_rule sr USING (series_id)
 GROUP BY utc_day(tch.from_ms) ORDER BY low_ms;
 

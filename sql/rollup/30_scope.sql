@@ -45,8 +45,7 @@ FROM requested_time rt JOIN series_rule sr USING (series_id);
 --   has_later                        there are readings after compute_to_ms, whose intervals stay the same
 CREATE OR REPLACE TEMP TABLE scope (
   series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT,
-  compute_to_ms BIGINT, first_ms BIGINT,
-  anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
+  compute_to_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
 );
 
 -- name: find_scope
@@ -87,8 +86,10 @@ WITH found AS (
   -- previous_ms: the reading before the requested time. next_ms: a list of the one or two readings after it.
   -- Registers have two of them, because the statistics of a pair also use the reading before the pair.
   SELECT series_id, max(event_time_ms) FILTER (event_time_ms < from_ms) AS previous_ms,
-    CASE WHEN is_register(any_value(method)) THEN min(event_time_ms, 2) FILTER (event_time_ms > to_ms)
-      ELSE [min(event_time_ms) FILTER (event_time_ms > to_ms)] END AS next_ms
+    CASE
+      WHEN is_register(any_value(method)) THEN min(event_time_ms, 2) FILTER (event_time_ms > to_ms)
+      ELSE [min(event_time_ms) FILTER (event_time_ms > to_ms)]
+    END AS next_ms
   FROM wanted_series JOIN nearby_reading USING (series_id)
   GROUP BY series_id
 ), changed AS (
@@ -101,10 +102,14 @@ WITH found AS (
 ), whole AS (
   -- The whole intervals of that time, or its whole days if the register restarts every day.
   SELECT changed.*,
-    CASE WHEN method = 'daily_energy' THEN first_day.start_ms
-      ELSE start_ms_of(interval_of(changed_from_ms)) END AS compute_from_ms,
-    CASE WHEN method = 'daily_energy' THEN last_day.end_ms
-      ELSE start_ms_of(interval_of(changed_to_ms) + 1) END AS compute_to_ms
+    CASE
+      WHEN method = 'daily_energy' THEN first_day.start_ms
+      ELSE start_ms_of(interval_of(changed_from_ms))
+    END AS compute_from_ms,
+    CASE
+      WHEN method = 'daily_energy' THEN last_day.end_ms
+      ELSE start_ms_of(interval_of(changed_to_ms) + 1)
+    END AS compute_to_ms
   FROM changed
   LEFT JOIN local_day first_day
     ON $by_day AND method = 'daily_energy' AND changed_from_ms >= first_day.start_ms
@@ -125,8 +130,8 @@ WITH found AS (
     previous_ms IS NOT NULL OR begins_ms >= from_ms AS has_previous,
     len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method))
       OR ends_ms <= coalesce(next_ms[1], to_ms) AS has_next,
-    len(outer_before_ms) = 2 OR begins_ms >= compute_from_ms - reach_ms
-      OR begins_ms = outer_before_ms[1] AS has_outer_before,
+    len(outer_before_ms) = 2 OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = outer_before_ms[1]
+      AS has_outer_before,
     outer_after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms AS has_outer_after
   FROM whole
   LEFT JOIN outer_reading USING (series_id)
@@ -139,8 +144,7 @@ SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_
   coalesce(outer_before_ms[2], least(compute_from_ms - reach_ms, begins_ms)) AS first_ms,
   coalesce(outer_before_ms[1], least(compute_from_ms - reach_ms, begins_ms)) AS anchor_ms,
   coalesce(outer_after_ms, greatest(compute_to_ms + reach_ms, ends_ms)) AS last_ms,
-  is_new,
-  outer_after_ms IS NOT NULL AS has_later
+  is_new, outer_after_ms IS NOT NULL AS has_later
 FROM searched
 WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_after);
 
@@ -310,8 +314,10 @@ GROUP BY series_id;
 -- has changed: moved_mark_days(), or the length of the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT sc.series_id, sc.from_ms,
-  CASE WHEN moved.series_id IS NULL THEN sc.to_ms
-    ELSE sc.compute_to_ms + greatest(moved_mark_days() * day_ms(), sc.compute_to_ms - sc.compute_from_ms) END AS to_ms,
+  CASE
+    WHEN moved.series_id IS NULL THEN sc.to_ms
+    ELSE sc.compute_to_ms + greatest(moved_mark_days() * day_ms(), sc.compute_to_ms - sc.compute_from_ms)
+  END AS to_ms,
   sc.is_new
 FROM scope sc
 LEFT JOIN (SELECT series_id FROM moved_mark) AS moved USING (series_id);

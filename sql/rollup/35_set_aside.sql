@@ -127,8 +127,8 @@ WITH wanted_day AS (
   -- read from an omitted series. is_before: an omitted series comes before the chosen one.
   SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms, de.day IS NOT NULL AS is_stored,
     coalesce(list_contains(wanted_day.streams, de.stream_id), false) AS is_kept,
-    coalesce(ss.position > wanted_day.position, true) AS is_before, is_kept
-      OR dc.day IS NULL AS stays, de AS old, dc AS new
+    coalesce(ss.position > wanted_day.position, true) AS is_before,
+    is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
   FROM wanted_day
   LEFT JOIN daily_energy de
     ON de.day = wanted_day.day AND de.device = wanted_day.device AND de.source = wanted_day.source
@@ -152,8 +152,7 @@ WITH wanted_day AS (
   GROUP BY ALL
 )
 SELECT decided.day, decided.device, decided.source, decided.energy_wh, decided.method, decided.stream_id, decided.flags,
-  decided.coverage,
-  decided.end_ms,
+  decided.coverage, decided.end_ms,
   CASE
     WHEN NOT decided.is_stored THEN coalesce(history.version, 0) + 1
     WHEN decided.end_ms <= $now_ms::BIGINT THEN decided.old.version + 1

@@ -68,8 +68,7 @@ SELECT count(*) AS series FROM scope;
 -- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change BY NAME
 SELECT se.device, inc.series_id, 'arrived' AS kind, min(inc.event_time_ms) AS from_ms, max(inc.event_time_ms) AS to_ms,
-  true AS is_new, 0 AS readings,
-  0 AS reach_ms, inc.batch_id, $complete_id::BIGINT AS complete_batch_id
+  true AS is_new, 0 AS readings, 0 AS reach_ms, inc.batch_id, $complete_id::BIGINT AS complete_batch_id
 FROM incoming inc JOIN series se USING (series_id)
 WHERE inc.series_id IN (SELECT series_id FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
 GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);

@@ -26,8 +26,8 @@ FROM (
     event_time_ms AS to_ms, value AS to_value,
     lead(event_time_ms) OVER in_order IS NULL AS is_last, is_needed
   FROM (
-    SELECT rd.series_id, rd.event_time_ms, rd.value, scoped.needs_all
-      OR rd.event_time_ms = scoped.anchor_ms AS is_needed
+    SELECT rd.series_id, rd.event_time_ms, rd.value,
+      scoped.needs_all OR rd.event_time_ms = scoped.anchor_ms AS is_needed
     FROM reading rd
     JOIN (
       SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope

@@ -47,12 +47,15 @@ WITH learning_series AS (
   -- both readings agree on.
   SELECT series_id, is_register, interval_of(to_ms) AS interval_index, to_ms - from_ms AS step_ms, from_value, to_value,
     CASE
-      WHEN is_register THEN CASE WHEN to_value > grown_from THEN power_of(to_value - grown_from, to_ms - from_ms) END
+      WHEN is_register
+        THEN CASE WHEN to_value > grown_from THEN power_of(to_value - grown_from, to_ms - from_ms) END
       WHEN method = 'power_curve' THEN least(abs(from_value), abs(to_value))
       ELSE power_of(least(abs(from_value), abs(to_value)), to_ms - from_ms)
     END AS power_w,
-    least(CASE WHEN is_register THEN decimal_resolution(to_value) END,
-      CASE WHEN to_value - from_value > float_tolerance_wh() THEN to_value - from_value END) AS resolution
+    least(
+      CASE WHEN is_register THEN decimal_resolution(to_value) END,
+      CASE WHEN to_value - from_value > float_tolerance_wh() THEN to_value - from_value END
+    ) AS resolution
   FROM pair JOIN learning_series USING (series_id)
   -- Differences instead of comparisons, as in find_pairs.
   WHERE to_ms - compute_from_ms >= 0 AND compute_to_ms - to_ms > 0
@@ -88,8 +91,10 @@ WITH summary AS (
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
     -- max(power_w, 2) is a list of the two highest values, so [2] is the second highest.
-    CASE WHEN is_register(any_value(method)) THEN quantile_disc(power_w, 0.5)
-      ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
+    CASE
+      WHEN is_register(any_value(method)) THEN quantile_disc(power_w, 0.5)
+      ELSE nullif(max(power_w, 2)[2] / busy_part(), 0)
+    END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
@@ -124,9 +129,11 @@ SELECT
   pow(usual_power_base(),
     ceil(log2(nullif(least(summary.power_w, day_growth.power_w), 0)) / log2(usual_power_base()))) AS power_w,
   round(resolution, (resolution_digits() - 1 - floor(log10(resolution)))::INTEGER) AS resolution,
-  CASE WHEN median_ms >= long_step_ms()
-    THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
-    ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms()) END AS step_ms,
+  CASE
+    WHEN median_ms >= long_step_ms()
+      THEN (median_ms + long_step_unit_ms() // 2) // long_step_unit_ms() * long_step_unit_ms()
+    ELSE greatest(step_unit_ms(), (median_ms + step_unit_ms() // 2) // step_unit_ms() * step_unit_ms())
+  END AS step_ms,
   least(summary.step_count, informative_steps())::INTEGER AS step_count,
   change_count
 FROM summary
@@ -177,22 +184,31 @@ WITH around AS (
 ), usual_of_day AS (
   -- These days, with what is usual on the days near each of them.
   SELECT *,
-    coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near,
-      quantile_disc(power_w, 0.5) OVER near) AS usual_w,
+    coalesce(
+      quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near,
+      quantile_disc(power_w, 0.5) OVER near
+    ) AS usual_w,
     -- Too few values do not show the resolution of a register.
-    CASE WHEN sum(change_count) OVER near >= informative_changes()
-      THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
-    CASE WHEN step_count >= informative_steps() THEN step_ms
-      ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
+    CASE
+      WHEN sum(change_count) OVER near >= informative_changes()
+        THEN quantile_disc(resolution, resolution_days_share()) OVER near
+    END AS usual_resolution,
+    CASE
+      WHEN step_count >= informative_steps() THEN step_ms
+      ELSE quantile_disc(step_ms, 0.5) OVER near
+    END AS usual_step_ms
   FROM near_day
-  WINDOW near AS (PARTITION BY series_id
-    ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
+  WINDOW near AS (
+    PARTITION BY series_id ORDER BY utc_day
+    RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING
+  )
 ), wanted_limit AS (
   -- The days whose limits can change, with the limits that the series learns, and the stored ones.
   SELECT usual_of_day.series_id, usual_of_day.utc_day,
-    CASE WHEN sr.max_power_w IS NULL
-      THEN least(learnt_power_max_w(),
-        greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w)) END AS new_power_w,
+    CASE
+      WHEN sr.max_power_w IS NULL
+        THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w))
+    END AS new_power_w,
     CASE WHEN sr.max_power_w IS NULL AND sr.method = 'daily_energy' THEN usual_of_day.usual_w END AS new_usual_w,
     CASE WHEN is_register(sr.method) AND sr.jitter_wh IS NULL THEN usual_of_day.usual_resolution END AS new_resolution,
     CASE WHEN NOT is_register(sr.method) THEN usual_of_day.usual_step_ms END AS new_step_ms,
@@ -204,8 +220,8 @@ SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_p
   new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
   utc_day * day_ms() AS from_ms, (utc_day + 1) * day_ms() - 1 AS to_ms
 FROM wanted_limit
-WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w,
-  learnt_resolution, learnt_step_ms);
+WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms)
+  IS DISTINCT FROM (learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms);
 
 -- name: store_limits
 -- Stores the changed limits.
@@ -282,10 +298,10 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
 
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
-SELECT min(
-  least(power_limit(sr.max_power_w, learnt.learnt_power_w),
-    power_limit_after_reset(sr.max_power_w, learnt.learnt_power_w, learnt.usual_power_w))
-) AS least_power_w
+SELECT min(least(
+  power_limit(sr.max_power_w, learnt.learnt_power_w),
+  power_limit_after_reset(sr.max_power_w, learnt.learnt_power_w, learnt.usual_power_w)
+)) AS least_power_w
 FROM scope sc
 JOIN series_rule sr USING (series_id)
 LEFT JOIN (

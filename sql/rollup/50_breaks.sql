@@ -74,9 +74,11 @@ WITH compared_power AS (
   SELECT pair.*,
     is_beyond(pair.to_value, sr.method, reading_interval(sr.interval_ms, to_day.learnt_step_ms),
       coalesce(sr.max_power_w, to_day.learnt_power_w)) AS is_beyond,
-    CASE WHEN pair.from_ms IS NULL AND pair.to_ms > sr.first_ms THEN NULL
+    CASE
+      WHEN pair.from_ms IS NULL AND pair.to_ms > sr.first_ms THEN NULL
       ELSE is_beyond(pair.from_value, sr.method, reading_interval(sr.interval_ms, from_day.learnt_step_ms),
-        coalesce(sr.max_power_w, from_day.learnt_power_w)) END AS was_beyond
+        coalesce(sr.max_power_w, from_day.learnt_power_w))
+    END AS was_beyond
   -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
   FROM (
     SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))

@@ -37,8 +37,8 @@ WITH of_breaks AS (
   SELECT series_id, to_ms AS from_ms, to_ms
   FROM (
     SELECT sb.*,
-      min(CASE WHEN sb.from_ms >= sc.compute_to_ms AND sb.from_value <> sb.to_value
-        THEN sb.to_ms END) OVER (PARTITION BY sb.series_id) AS moved_ms
+      min(sb.to_ms) FILTER (sb.from_ms >= sc.compute_to_ms AND sb.from_value <> sb.to_value)
+        OVER (PARTITION BY sb.series_id) AS moved_ms
     FROM series_break sb
     JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms > sc.compute_from_ms
       AND sb.to_ms <= sc.compute_to_ms + standstill_max_ms()

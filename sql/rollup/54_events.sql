@@ -35,8 +35,7 @@ WITH first_reading AS (
   JOIN reading rd ON rd.series_id = beginning.series_id AND rd.event_time_ms = beginning.first_ms
 )
 SELECT jr.series_id, jr.method, jr.to_ms AS judging_to_ms, jr.changed_ms, sr.max_power_w IS NULL AS is_learnt,
-  sr.modulus_wh,
-  sr.first_ms, first_reading.value AS first_value, sr.last_ms
+  sr.modulus_wh, sr.first_ms, first_reading.value AS first_value, sr.last_ms
 FROM judging_range jr
 JOIN series_rule sr ON sr.series_id = jr.series_id
 LEFT JOIN first_reading ON first_reading.series_id = jr.series_id;
@@ -81,8 +80,8 @@ WITH judged_break AS MATERIALIZED (
   FROM (
     SELECT rise.series_id, rise.to_ms, rd.event_time_ms,
       rise.from_ms - standstill_max_ms() <= sr.first_ms AS is_since_first,
-      max(CASE WHEN rd.value <> rise.from_value
-        THEN rd.event_time_ms END) OVER (PARTITION BY rise.series_id, rise.to_ms) AS moved_ms
+      max(rd.event_time_ms) FILTER (rd.value <> rise.from_value)
+        OVER (PARTITION BY rise.series_id, rise.to_ms) AS moved_ms
     FROM rise
     JOIN series_rule sr USING (series_id)
     JOIN reading rd
@@ -95,8 +94,7 @@ WITH judged_break AS MATERIALIZED (
   -- One row for each day of a register that restarts every day: its first reading, and the last reading of
   -- the day before.
   SELECT pair.series_id, idy.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value,
-    pair.to_ms AS first_ms,
-    pair.to_value AS first_value
+    pair.to_ms AS first_ms, pair.to_value AS first_value
   FROM (
     SELECT *
     FROM reading_pair
@@ -113,10 +111,13 @@ WITH judged_break AS MATERIALIZED (
 )
 SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
   judged_break.decided_ms, judged_break.is_start,
-  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
-    ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w) END AS max_power_w,
-  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w,
-    learnt_limit.usual_power_w) AS max_power_after_reset_w,
+  CASE
+    WHEN sr.net THEN NULL
+    WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
+    ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w)
+  END AS max_power_w,
+  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w)
+    AS max_power_after_reset_w,
   jitter(sr.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
   is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_limit.learnt_step_ms),
     coalesce(sr.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
@@ -151,10 +152,10 @@ CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
   -- The judged events, with the same columns in the same order as stored_event, because EXCEPT compares them
   -- by position.
-  SELECT unnest(from_json($events::JSON,
-    '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT",
-    "value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'),
-    recursive := true)
+  SELECT unnest(from_json($events::JSON, '[{
+      "series_id": "INTEGER", "kind": "VARCHAR", "from_ms": "BIGINT", "to_ms": "BIGINT",
+      "value_before": "DOUBLE", "value_after": "DOUBLE", "energy_wh": "DOUBLE"
+    }]'), recursive := true)
 ), ended AS (
   -- The series whose judging ended at a break after which nothing is different.
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
@@ -173,8 +174,7 @@ SELECT *, false AS is_new FROM (FROM stored_event EXCEPT FROM event_now);
 -- Deletes the events that no longer exist.
 DELETE FROM energy_event USING changed_event ce
 WHERE NOT ce.is_new AND energy_event.series_id = ce.series_id AND energy_event.kind = ce.kind
-  AND energy_event.from_ms = ce.from_ms
-  AND energy_event.to_ms = ce.to_ms;
+  AND energy_event.from_ms = ce.from_ms AND energy_event.to_ms = ce.to_ms;
 
 -- name: store_events
 -- Stores the new events.

@@ -158,8 +158,10 @@ WITH marked AS (
   -- The index readings, with the reading before. high_mark: the highest mark of the segment so far; of net
   -- registers the reading itself.
   SELECT ir.*, sr.net, sr.within_day,
-    CASE WHEN sr.net THEN ir.mark
-      ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms) END AS high_mark,
+    CASE
+      WHEN sr.net THEN ir.mark
+      ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms)
+    END AS high_mark,
     lag(ir.event_time_ms) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS time_before_ms
   FROM index_reading ir
   JOIN series_rule sr ON sr.series_id = ir.series_id
@@ -187,8 +189,10 @@ SELECT
   lined.event_time_ms AS to_ms, lined.high_mark AS to_wh,
   lined.kind IS DISTINCT FROM 'rebase' AND NOT lined.is_new_day AS covered,
   (event_flag(lined.kind) | coalesce(sk.flags, 0)
-    | CASE WHEN lined.kind IS NULL AND lined.value < lined.previous_mark AND NOT lined.net THEN flag('jitter')
-      ELSE 0 END)::USMALLINT AS flags,
+    | CASE
+      WHEN lined.kind IS NULL AND lined.value < lined.previous_mark AND NOT lined.net THEN flag('jitter')
+      ELSE 0
+    END)::USMALLINT AS flags,
   lined.previous_mark AS mark_before
 FROM lined
 LEFT JOIN skipped_reading sk ON sk.series_id = lined.series_id AND sk.to_ms = lined.event_time_ms;

@@ -112,13 +112,14 @@ CREATE OR REPLACE TEMP VIEW daily_step AS
 SELECT *,
   CASE
     WHEN time_before_ms IS NULL THEN 'first'
-    WHEN day <> day_of_before THEN CASE
-      WHEN value = value_before THEN 'carry'
-      WHEN restarts_late THEN 'grow'
-      WHEN (value < value_before OR is_after_silence) AND is_possible_since_midnight THEN 'new_day'
-      WHEN value > value_before AND continues THEN 'grow'
-      ELSE 'rebase'
-    END
+    WHEN day <> day_of_before
+      THEN CASE
+        WHEN value = value_before THEN 'carry'
+        WHEN restarts_late THEN 'grow'
+        WHEN (value < value_before OR is_after_silence) AND is_possible_since_midnight THEN 'new_day'
+        WHEN value > value_before AND continues THEN 'grow'
+        ELSE 'rebase'
+      END
     WHEN kind = 'rebase' THEN 'rebase'
     WHEN kind IS NOT NULL THEN 'event'
     WHEN showed_day_before AND value > value_before AND is_after_silence AND is_possible_since_midnight
@@ -142,12 +143,16 @@ WITH compared_step AS (
   -- A line for each step, and two more kinds of lines: up to midnight, and before the first reading of a
   -- series.
   SELECT series_id,
-    CASE WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms)
-      ELSE time_before_ms END AS from_ms,
-    CASE step_kind WHEN 'grow' THEN least(grown_from, mark)
+    CASE
+      WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms)
+      ELSE time_before_ms
+    END AS from_ms,
+    CASE step_kind
+      WHEN 'grow' THEN least(grown_from, mark)
       WHEN 'new_day' THEN 0
       WHEN 'event' THEN mark - energy_wh
-      ELSE mark END AS from_wh,
+      ELSE mark
+    END AS from_wh,
     event_time_ms AS to_ms, mark AS to_wh,
     step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
     CASE

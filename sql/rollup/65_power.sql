@@ -50,10 +50,14 @@ FROM (
     CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
   FROM (
     SELECT series_id, direction, sampling, value,
-      CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms))
-        ELSE at_ms END AS from_ms,
-      CASE WHEN label_end THEN at_ms
-        ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
+      CASE
+        WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms))
+        ELSE at_ms
+      END AS from_ms,
+      CASE
+        WHEN label_end THEN at_ms
+        ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms))
+      END AS to_ms
     FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
   )
 )
@@ -86,10 +90,12 @@ WITH line AS (
     covered
   FROM (
     SELECT series_id, covered, unnest(CASE
-      WHEN from_w * to_w < 0 THEN [
+      WHEN from_w * to_w < 0
+        THEN [
         {from_ms: from_ms, from_w: from_w, to_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), to_w: 0},
         {from_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), from_w: 0, to_ms: to_ms, to_w: to_w}]
-      ELSE [{from_ms: from_ms, from_w: from_w, to_ms: to_ms, to_w: to_w}] END) AS part
+      ELSE [{from_ms: from_ms, from_w: from_w, to_ms: to_ms, to_w: to_w}]
+    END) AS part
     FROM (
       SELECT series_id, from_ms, to_ms, covered,
         CASE direction WHEN 'negative' THEN -from_w ELSE from_w END AS from_w,
@@ -122,6 +128,8 @@ WITH line AS (
   )
 )
 SELECT series_id, interval_index, from_ms, from_w, to_ms, to_w, covered,
-  CASE WHEN covered THEN round((from_w + to_w) / 2 * (to_ms - from_ms) / watt_ms_per_nwh())::BIGINT
-    ELSE 0 END AS exact_nwh
+  CASE
+    WHEN covered THEN round((from_w + to_w) / 2 * (to_ms - from_ms) / watt_ms_per_nwh())::BIGINT
+    ELSE 0
+  END AS exact_nwh
 FROM cut;

@@ -50,12 +50,8 @@ SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY 
 -- name: read_all_days_range
 -- Returns the first and the last day that can have energy, in any time zone.
 SELECT
-  least(min(day), (
-    SELECT make_timestamp_ms(min(interval_start_ms))::DATE FROM interval_energy
-  ))::VARCHAR AS first_day,
-  greatest(max(day), (
-    SELECT make_timestamp_ms(max(interval_start_ms))::DATE FROM interval_energy
-  ))::VARCHAR AS last_day
+  least(min(day), (SELECT make_timestamp_ms(min(interval_start_ms))::DATE FROM interval_energy))::VARCHAR AS first_day,
+  greatest(max(day), (SELECT make_timestamp_ms(max(interval_start_ms))::DATE FROM interval_energy))::VARCHAR AS last_day
 FROM daily_energy;
 
 -- name: find_candidates
@@ -85,8 +81,10 @@ WITH wanted_day AS (
     sum(ie.energy_wh)::BIGINT AS energy_wh,
     sum(ie.covered_ms)::BIGINT AS covered_ms,
     bit_or(ie.flags & day_flags()) AS flags,
-    bool_or(ie.interval_start_ms = idy.start_ms AND ie.flags & flag('silence_start') > 0
-      OR ie.interval_start_ms + interval_ms() = idy.end_ms AND ie.flags & flag('silence_end') > 0) AS estimated,
+    bool_or(
+      (ie.interval_start_ms = idy.start_ms AND ie.flags & flag('silence_start') > 0)
+      OR (ie.interval_start_ms + interval_ms() = idy.end_ms AND ie.flags & flag('silence_end') > 0)
+    ) AS estimated,
     max(ie.last_value) AS last_value,
     max(ie.energy_wh) AS peak_wh
   FROM interval_energy ie
@@ -106,9 +104,11 @@ WITH wanted_day AS (
     sr.method, sr.stream_id, sr.position, sr.net,
     NOT sr.net AND energy_wh = 0 AND is_register(sr.method) AS stands_still,
     -- If no resolution is known, the step is the power of ten that divides the value. Power has no value.
-    CASE WHEN sr.jitter_wh IS NULL AND learnt_resolution IS NULL AND last_value > 0
-      THEN decimal_resolution(last_value)
-      ELSE jitter(sr.jitter_wh, learnt_resolution) END AS tolerance_wh,
+    CASE
+      WHEN sr.jitter_wh IS NULL AND learnt_resolution IS NULL AND last_value > 0
+        THEN decimal_resolution(last_value)
+      ELSE jitter(sr.jitter_wh, learnt_resolution)
+    END AS tolerance_wh,
     wh_of(power_limit(sr.max_power_w, learnt_power_w), wanted_day.end_ms - wanted_day.start_ms) AS limit_wh
   FROM summed_day
   JOIN series_rule sr USING (series_id)
@@ -161,8 +161,7 @@ WITH chosen_register AS (
       least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_apart,
     chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
       AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms,
-        substitution_share(),
-        least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_repaired,
+        substitution_share(), least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_repaired,
     chosen_register.energy_wh > possible_times() * ca.peak_wh * chosen_register.covered_ms / interval_ms()
         + least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)
       AND chosen_register.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
@@ -179,10 +178,11 @@ WITH chosen_register AS (
   -- of them that is apart from the chosen one and agrees with power. is_alone: none agrees with the chosen
   -- one.
   SELECT device, source, day, power.series_id AS power_id, power.is_repaired, power.is_too_much, power.is_possible,
-    arg_min(register.series_id, register.preference) FILTER (register.is_apart
+    arg_min(register.series_id, register.preference) FILTER (
+      register.is_apart
       AND NOT are_apart(register.energy_wh, register.covered_ms, power.energy_wh, power.covered_ms,
-        contradiction_share(),
-        least_difference_wh(register.tolerance_wh, power.tolerance_wh))) AS agreeing_id,
+        contradiction_share(), least_difference_wh(register.tolerance_wh, power.tolerance_wh))
+    ) AS agreeing_id,
     coalesce(bool_and(register.is_apart), true) AS is_alone
   FROM power
   LEFT JOIN (FROM witness WHERE is_register(method)) AS register USING (device, source, day)
@@ -203,8 +203,8 @@ WITH chosen_register AS (
 )
 SELECT ca.* EXCLUDE (preference, substituted),
   row_number() OVER (
-    PARTITION BY ca.device, ca.source, ca.day ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id,
-    ca.preference
+    PARTITION BY ca.device, ca.source, ca.day
+    ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id, ca.preference
   ) AS preference,
   coalesce(ca.series_id = substitute.substitute_id, false) AS substituted
 FROM day_candidate ca
@@ -231,8 +231,9 @@ WITH compared AS (
   JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
 ), witnessed AS (
   -- These methods. agreed: another witness agrees with the chosen method.
-  SELECT *, bool_or(NOT contradicts AND covers_enough
-    AND is_register <> is_chosen_register) OVER (PARTITION BY device, source, day) AS agreed
+  SELECT *,
+    bool_or(NOT contradicts AND covers_enough AND is_register <> is_chosen_register)
+      OVER (PARTITION BY device, source, day) AS agreed
   FROM compared
 )
 SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradicts AND NOT agreed;
@@ -284,13 +285,15 @@ WITH incomplete AS (
   GROUP BY ALL
 )
 SELECT day_now.*,
-  CASE WHEN de.day IS NULL THEN coalesce(history.version, 0) + 1
+  CASE
+    WHEN de.day IS NULL THEN coalesce(history.version, 0) + 1
     WHEN day_now.end_ms <= $now_ms::BIGINT THEN de.version + 1
-    ELSE de.version END AS version,
+    ELSE de.version
+  END AS version,
   day_status(coalesce(de.status, history.status), day_now.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   history.version AS history_version
 FROM day_now
 LEFT JOIN daily_energy de ON de.day = day_now.day AND de.device = day_now.device AND de.source = day_now.source
 LEFT JOIN history ON history.day = day_now.day AND history.device = day_now.device AND history.source = day_now.source
-WHERE (day_now.energy_wh, day_now.stream_id, day_now.flags, day_now.coverage) IS DISTINCT FROM (de.energy_wh,
-  de.stream_id, de.flags, de.coverage);
+WHERE (day_now.energy_wh, day_now.stream_id, day_now.flags, day_now.coverage)
+  IS DISTINCT FROM (de.energy_wh, de.stream_id, de.flags, de.coverage);

@@ -128,7 +128,8 @@ WITH slot AS (
     round(CASE
       WHEN slot_number = slots THEN total_wh
       WHEN whole_wh <> 0 AND (least_wh >= 0 OR most_wh <= 0) THEN total_wh * (sum_wh / whole_wh)
-      ELSE sum_wh + (total_wh - whole_wh) * (slot_number / slots) END)::BIGINT AS index_wh
+      ELSE sum_wh + (total_wh - whole_wh) * (slot_number / slots)
+    END)::BIGINT AS index_wh
   FROM running_sum
 )
 SELECT correction_id, series_id, start_ms AS interval_start_ms,

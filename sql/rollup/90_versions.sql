@@ -32,9 +32,11 @@ WITH changed_day AS (
 ), arrival AS MATERIALIZED (
   -- How new readings came, for each device, source and day.
   SELECT DISTINCT se.device, se.source, arrived_batch.day,
-    CASE WHEN bt.origin LIKE 'import:%' THEN 'import'
+    CASE
+      WHEN bt.origin LIKE 'import:%' THEN 'import'
       WHEN bt.origin LIKE 'backfill:%' OR bt.origin LIKE 'archive:%' THEN 'backfill'
-      ELSE 'stream' END AS cause
+      ELSE 'stream'
+    END AS cause
   FROM arrived_batch
   JOIN series se USING (series_id)
   JOIN batch bt USING (batch_id)
