@@ -32,8 +32,7 @@ INSERT INTO backfill_chunk (
 )
 VALUES (
   $backfill_id::BIGINT, $chunk_no::INTEGER, $gap_id::BIGINT, $from_ms::BIGINT, $to_ms::BIGINT,
-  $messages_expected::BIGINT, 0, 'pending', true,
-  $now_ms::BIGINT
+  $messages_expected::BIGINT, 0, 'pending', true, $now_ms::BIGINT
 );
 
 -- name: find_state
@@ -89,9 +88,12 @@ SELECT
   count(backfill_chunk.chunk_no)::INTEGER AS pieces,
   count(backfill_chunk.chunk_no) FILTER (backfill_chunk.state = 'done')::INTEGER AS pieces_done,
   sum(backfill_chunk.messages_expected)::DOUBLE AS messages_expected,
-  (coalesce(sum(
-      CASE WHEN backfill_chunk.state = 'done' THEN backfill_chunk.messages_landed ELSE landed.messages END), 0)
-    + coalesce(any_value(quarantined.messages), 0))::DOUBLE AS messages_landed,
+  (
+    coalesce(sum(
+      CASE WHEN backfill_chunk.state = 'done' THEN backfill_chunk.messages_landed ELSE landed.messages END
+    ), 0)
+    + coalesce(any_value(quarantined.messages), 0)
+  )::DOUBLE AS messages_landed,
   count(DISTINCT backfill_chunk.gap_id)::INTEGER AS gaps
 FROM backfill
 LEFT JOIN backfill_chunk USING (backfill_id)

@@ -73,8 +73,7 @@ LEFT JOIN shape ON shape.fields = map_keys(chosen.data);
 -- and ends the piece.
 INSERT INTO batch BY NAME
 SELECT $batch_id::BIGINT AS batch_id, $origin AS origin, count(*) AS message_count, 0 AS quarantined_count,
-  min(store_time_ms) AS first_store_time_ms,
-  max(store_time_ms) AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms
+  min(store_time_ms) AS first_store_time_ms, max(store_time_ms) AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms
 FROM archived_message
 WHERE batch_id = $batch_id::BIGINT
 RETURNING message_count::DOUBLE AS messages;

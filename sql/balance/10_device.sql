@@ -143,8 +143,7 @@ ORDER BY device, source, valid_from NULLS FIRST;
 WITH counted_day AS (
   -- The days of sources, with the energy of the part that counts.
   SELECT sod.*, coalesce(dso.counts, true) AS counts, dso.role, dso.is_mixed, dso.counting_sources, dso.lacking_sources,
-    dso.lacking_max,
-    dso.lacks_with_energy,
+    dso.lacking_max, dso.lacks_with_energy,
     CASE dso.part WHEN 'rise' THEN sod.rise_wh WHEN 'fall' THEN sod.fall_wh ELSE sod.energy_wh END AS part_wh
   FROM source_day sod
   LEFT JOIN device_source dso ON dso.device = sod.device AND dso.source = sod.source

@@ -35,8 +35,7 @@ WITH member_day AS (
   WHERE rsp.role IN (SELECT role FROM role)
 )
 SELECT member_day.scope_id, member_day.own_day, member_day.device, member_day.source, member_day.role,
-  member_day.negative_role,
-  member_day.sign, member_day.series,
+  member_day.negative_role, member_day.sign, member_day.series,
   CASE
     WHEN container_day.series IS NOT NULL THEN container_day.series
     WHEN member_day.within_site AND member_day.is_site

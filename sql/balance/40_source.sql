@@ -67,8 +67,7 @@ WITH reach AS (
 ), judged AS (
   -- Each interval of the wanted days, with what was measured in it, and whether it is known.
   SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms, rf.is_register, rf.step_wh, mea.energy_wh, mea.is_spread,
-    mea.is_estimated,
-    day_reach.spread_wh,
+    mea.is_estimated, day_reach.spread_wh,
     coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false) AS is_measured,
     -- Intervals between two readings of a register are known, even if no measurement covers them: for example
     -- those of the night in which the register was replaced.

@@ -83,7 +83,6 @@ SELECT scope_id, at_ms,
   CASE WHEN NOT bool_or(is_into_open) THEN sum(into_part_wh) END AS into_wh,
   CASE WHEN NOT bool_or(is_grid_open) FILTER (is_grid) THEN sum(grid_part_wh) END AS grid_net_wh,
   bool_or(NOT is_known) AS has_gap, bool_and(has_shape) AS has_shape, bool_or(is_signed) AS is_signed,
-  bool_or(is_estimated) AS is_estimated,
-  sum(step_wh) AS step_wh
+  bool_or(is_estimated) AS is_estimated, sum(step_wh) AS step_wh
 FROM sided
 GROUP BY scope_id, at_ms;

@@ -57,8 +57,7 @@ SELECT ifl.scope_id, ifl.at_ms, scr.role,
     WHEN scr.state = 'absent' THEN 0
     WHEN ifl.way = 'computed' THEN -scr.side * ifl.into_wh
     -- Unknown import and export: the rest is one or the other, by its sign.
-    WHEN ifl.way = 'netted' AND NOT ifl.is_shapeless
-      AND ifl.into_wh IS NOT NULL
+    WHEN ifl.way = 'netted' AND NOT ifl.is_shapeless AND ifl.into_wh IS NOT NULL
       THEN greatest(-scr.side * ifl.into_wh, 0)
   END::BIGINT AS wh,
   coalesce(rfl.is_gap, false) AS is_gap

@@ -25,15 +25,15 @@ WHERE se.device = $device::UUID AND se.source = $source ORDER BY ss.position;
 -- Returns a correction in force that sets or estimates part of the same time ($from_ms, $to_ms) of a device
 -- ($device) and source ($source).
 SELECT correction_id::DOUBLE AS correction_id, kind FROM correction_in_force
-WHERE kind <> 'exclude' AND device = $device::UUID AND source = $source AND from_ms < $to_ms::BIGINT
-  AND to_ms > $from_ms::BIGINT
+WHERE kind <> 'exclude' AND device = $device::UUID AND source = $source
+  AND from_ms < $to_ms::BIGINT AND to_ms > $from_ms::BIGINT
 ORDER BY correction_id LIMIT 1;
 
 -- name: find_same_exclusion
 -- Returns a correction in force that excludes the same readings in the same time.
 SELECT correction_id::DOUBLE AS correction_id FROM correction_in_force
-WHERE kind = 'exclude' AND device = $device::UUID AND source = $source AND from_ms = $from_ms::BIGINT
-  AND to_ms = $to_ms::BIGINT
+WHERE kind = 'exclude' AND device = $device::UUID AND source = $source
+  AND from_ms = $from_ms::BIGINT AND to_ms = $to_ms::BIGINT
   AND table_name IS NOT DISTINCT FROM $table_name::VARCHAR AND field IS NOT DISTINCT FROM $field::VARCHAR
 LIMIT 1;
 
@@ -46,12 +46,15 @@ FROM correction co WHERE co.correction_id = $correction_id::BIGINT;
 
 -- name: store_correction
 -- Stores a correction. Members that it does not have are null.
-INSERT INTO correction (correction_id, kind, device, source, table_name, field, day, timezone, from_ms, to_ms,
-  energy_wh, basis, undoes, reason, author,
-  request_key, request, created_at_ms)
-VALUES ($correction_id::BIGINT, $kind, $device::UUID, $source, $table_name, $field, $day::DATE, $timezone,
-  $from_ms::BIGINT, $to_ms::BIGINT,
-  $energy_wh::BIGINT, $basis, $undoes::BIGINT, $reason, $author, $request_key, $request, $created_at_ms::BIGINT);
+INSERT INTO correction (
+  correction_id, kind, device, source, table_name, field, day, timezone, from_ms, to_ms,
+  energy_wh, basis, undoes, reason, author, request_key, request, created_at_ms
+)
+VALUES (
+  $correction_id::BIGINT, $kind, $device::UUID, $source, $table_name, $field, $day::DATE, $timezone,
+  $from_ms::BIGINT, $to_ms::BIGINT, $energy_wh::BIGINT, $basis, $undoes::BIGINT, $reason, $author,
+  $request_key, $request, $created_at_ms::BIGINT
+);
 
 -- name: store_values
 -- Stores the intervals of an estimate. $starts_ms, $energies_wh: lists of the same length.
@@ -66,9 +69,9 @@ INSERT INTO correction_effect BY NAME
 SELECT $correction_id::BIGINT AS correction_id, effect.day, effect.device, effect.source,
   effect."beforeWh" AS before_wh, effect."afterWh" AS after_wh
 FROM (
-  SELECT unnest(from_json($effects::JSON,
-    '[{"day":"DATE","device":"UUID","source":"VARCHAR","beforeWh":"BIGINT","afterWh":"BIGINT"}]'),
-    recursive := true)
+  SELECT unnest(from_json($effects::JSON, '[{
+      "day": "DATE", "device": "UUID", "source": "VARCHAR", "beforeWh": "BIGINT", "afterWh": "BIGINT"
+    }]'), recursive := true)
 ) AS effect;
 
 -- name: list_corrections
@@ -77,8 +80,7 @@ FROM (
 -- that overlap the day with these bounds), $before (only smaller ids), $correction_id. $in_force: only those
 -- in force.
 SELECT co.correction_id::DOUBLE AS correction_id, co.kind, co.device::VARCHAR AS device, co.source, co.table_name,
-  co.field,
-  co.day::VARCHAR AS day, co.timezone,
+  co.field, co.day::VARCHAR AS day, co.timezone,
   co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms, co.energy_wh::DOUBLE AS energy_wh,
   co.basis, co.undoes::DOUBLE AS undoes, co.reason, co.author,
   co.created_at_ms::DOUBLE AS created_at_ms, undo.correction_id::DOUBLE AS undone_by,
@@ -87,9 +89,10 @@ FROM correction co
 LEFT JOIN correction undo ON undo.undoes = co.correction_id
 LEFT JOIN (
   SELECT correction_id, max(place) AS day_count,
-    to_json(list({day: day::VARCHAR, device: device::VARCHAR, source: source, "beforeWh": before_wh,
-      "afterWh": after_wh} ORDER BY place)
-      FILTER (place <= $days_max::INTEGER))::VARCHAR AS days
+    to_json(list(
+      {day: day::VARCHAR, device: device::VARCHAR, source: source, "beforeWh": before_wh, "afterWh": after_wh}
+      ORDER BY place
+    ) FILTER (place <= $days_max::INTEGER))::VARCHAR AS days
   FROM (
     SELECT *, row_number() OVER (PARTITION BY correction_id ORDER BY day, device, source) AS place
     FROM correction_effect

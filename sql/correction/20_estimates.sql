@@ -24,7 +24,8 @@ WHERE start_ms_of(idy.interval_index) >= $from_ms::BIGINT AND start_ms_of(idy.in
     JOIN reported_interval ri ON ri.series_id = se.series_id
     WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day
       AND ri.interval_start_ms = start_ms_of(idy.interval_index)
-      AND ri.covered_ms >= full_coverage_share() * interval_ms()));
+      AND ri.covered_ms >= full_coverage_share() * interval_ms()
+  ));
 
 -- name: read_basis
 -- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from
@@ -96,8 +97,7 @@ WHERE own.device = $device::UUID AND own.source = $source AND other.device = $li
   AND other.source = $like_source
   AND day BETWEEN $low_day::DATE AND $high_day::DATE AND day NOT BETWEEN $from_day::DATE AND $to_day::DATE
   AND least(own.coverage, other.coverage) >= full_coverage_share()
-  AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0
-    AND other.energy_wh > 0;
+  AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0 AND other.energy_wh > 0;
 
 -- name: scaled_values
 -- Returns each interval of the other source times $ratio (Wh); null if the other source has no measurement.

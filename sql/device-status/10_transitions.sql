@@ -25,8 +25,7 @@ WITH status_message AS (
     AND try(other->>'state') IS NOT NULL
 )
 SELECT status_message.device, status_message.state, status_message.reason, status_message.event_time_ms,
-  status_message.store_time_ms,
-  status_message.stream_offset, status_message.batch_id
+  status_message.store_time_ms, status_message.stream_offset, status_message.batch_id
 FROM status_message
 LEFT JOIN device_state USING (device)
 QUALIFY status_message.state IS DISTINCT FROM coalesce(

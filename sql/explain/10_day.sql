@@ -6,9 +6,8 @@
 
 -- name: find_taken_in
 -- Returns the last batch that was rolled up, and the number of batches that landed after it.
-SELECT taken.batch_id::VARCHAR AS batch, (
-  SELECT count(*) FROM batch bt WHERE bt.batch_id > coalesce(taken.batch_id, -1)
-)::DOUBLE AS waiting
+SELECT taken.batch_id::VARCHAR AS batch,
+  (SELECT count(*) FROM batch bt WHERE bt.batch_id > coalesce(taken.batch_id, -1))::DOUBLE AS waiting
 FROM (SELECT max(after_batch) AS batch_id FROM stream_setting) AS taken;
 
 -- name: find_nearest_days

@@ -18,7 +18,8 @@ JOIN scope sc USING (series_id)
 WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
   AND NOT EXISTS (
     SELECT 1 FROM energy_event ev
-    WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms);
+    WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
+  );
 
 -- name: find_readings
 -- Returns all received readings of a series between two instants ($low_ms, $high_ms, both included), in
@@ -32,14 +33,14 @@ WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.
 --   batch_id, landed_at_ms
 --   readings   number of all readings
 SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail,
-  received.batch_id,
-  bt.landed_at_ms::DOUBLE AS landed_at_ms,
+  received.batch_id, bt.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
   SELECT rd.event_time_ms, rd.value,
-    coalesce((SELECT any_value(ev.kind) FROM energy_event ev
-      WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms),
-        'used') AS fate,
+    coalesce((
+      SELECT any_value(ev.kind) FROM energy_event ev
+      WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
+    ), 'used') AS fate,
     rd.batch_id, rd.stream_offset
   FROM reading rd
   WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -66,8 +67,9 @@ FROM (
 ) AS received
 LEFT JOIN batch bt USING (batch_id)
 QUALIFY received.fate NOT IN ('used', 'repeated')
-  OR least(row_number() OVER (ORDER BY received.event_time_ms),
-    row_number() OVER (ORDER BY received.event_time_ms DESC)) <= $rows_max::INTEGER // 2
+  OR least(
+    row_number() OVER (ORDER BY received.event_time_ms), row_number() OVER (ORDER BY received.event_time_ms DESC)
+  ) <= $rows_max::INTEGER // 2
 ORDER BY received.event_time_ms, received.fate = 'used', received.stream_offset, received.batch_id
 LIMIT 2 * $rows_max::INTEGER;
 
@@ -96,8 +98,7 @@ SELECT
   reading_interval(sr.interval_ms, sd.learnt_step_ms)::DOUBLE AS interval_ms,
   max_gap(sr.max_gap_ms, sd.learnt_step_ms)::DOUBLE AS max_gap_ms, sr.net,
   sr.max_power_w AS configured_power_w, sr.jitter_wh AS configured_jitter_wh,
-  sr.interval_ms::DOUBLE AS configured_interval_ms,
-  sr.max_gap_ms::DOUBLE AS configured_gap_ms,
+  sr.interval_ms::DOUBLE AS configured_interval_ms, sr.max_gap_ms::DOUBLE AS configured_gap_ms,
   sd.learnt_resolution AS resolution, sd.learnt_step_ms::DOUBLE AS step_ms,
   learnt_from.days::INTEGER AS days, learnt_from.first_day, learnt_from.last_day
 FROM series_rule sr

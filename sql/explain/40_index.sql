@@ -23,8 +23,8 @@ SELECT begin_ms::DOUBLE AS begin_ms, begin_wh, end_ms::DOUBLE AS end_ms, end_wh,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
   from_shape.share AS from_share, from_shape.nwh / nwh_per_wh() AS from_power_wh,
-  from_shape.known_ms::DOUBLE AS from_known_ms,
-  to_shape.share AS to_share, to_shape.nwh / nwh_per_wh() AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
+  from_shape.known_ms::DOUBLE AS from_known_ms, to_shape.share AS to_share,
+  to_shape.nwh / nwh_per_wh() AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
   coalesce(from_shape.nwh_all, to_shape.nwh_all) / nwh_per_wh() AS power_wh,
   coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
 FROM (

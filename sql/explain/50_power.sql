@@ -20,8 +20,8 @@ FROM power_line pl
 WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT)
   AND interval_index < interval_of($end_ms::BIGINT)
 QUALIFY NOT covered
-  OR least(row_number() OVER (ORDER BY pl.from_ms),
-    row_number() OVER (ORDER BY pl.from_ms DESC)) <= $rows_max::INTEGER // 2
+  OR least(row_number() OVER (ORDER BY pl.from_ms), row_number() OVER (ORDER BY pl.from_ms DESC))
+    <= $rows_max::INTEGER // 2
 ORDER BY pl.from_ms, pl.to_ms
 LIMIT 2 * $rows_max::INTEGER;
 

@@ -8,8 +8,7 @@
 -- name: find_newest
 -- Returns the newest imports that count and landed since $since_ms; at most $imports_max.
 SELECT import_id::DOUBLE AS import_id, path, table_name, rows_landed::DOUBLE AS rows_landed,
-  rows_rejected::DOUBLE AS rows_rejected,
-  updated_at_ms::DOUBLE AS landed_at_ms
+  rows_rejected::DOUBLE AS rows_rejected, updated_at_ms::DOUBLE AS landed_at_ms
 FROM import_file
 WHERE state = 'landed' AND updated_at_ms >= $since_ms::BIGINT
 ORDER BY import_id DESC
@@ -99,8 +98,7 @@ WITH own AS (
   WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
 SELECT strftime(de.day, '%Y-%m') AS month, de.source, sum(de.energy_wh)::DOUBLE AS energy_wh,
-  count(DISTINCT de.device)::DOUBLE AS devices,
-  count(DISTINCT de.day)::DOUBLE AS days
+  count(DISTINCT de.device)::DOUBLE AS devices, count(DISTINCT de.day)::DOUBLE AS days
 FROM daily_energy de
 JOIN own USING (device, source)
 WHERE de.day BETWEEN $first_day::DATE AND $last_day::DATE

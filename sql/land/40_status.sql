@@ -61,7 +61,8 @@ FROM import_file
 WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
   SELECT max(other.import_id)
   FROM import_file other
-  WHERE other.content_hash = import_file.content_hash OR other.path = import_file.path))
+  WHERE other.content_hash = import_file.content_hash OR other.path = import_file.path
+))
 ORDER BY import_id;
 
 -- name: find_taken_in
@@ -69,9 +70,10 @@ ORDER BY import_id;
 -- number), and the last batch whose energy is published; -1 for none.
 SELECT
   coalesce(
-    least((
-      SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL
-    ), (SELECT min(complete_batch_id) FROM pending_change)),
+    least(
+      (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL),
+      (SELECT min(complete_batch_id) FROM pending_change)
+    ),
     CASE WHEN $streams::INTEGER = 0 THEN (SELECT max(batch_id) FROM batch) END,
     -1
   ) AS rolled_up_batch_id,

@@ -33,8 +33,9 @@ SELECT reason, device::VARCHAR AS device, source, field, event_time_ms::DOUBLE A
   octet_length(bytes)::DOUBLE AS byte_count
 FROM quarantine
 WHERE $devices::VARCHAR IS NULL OR device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]')))
-QUALIFY row_number() OVER (PARTITION BY reason
-  ORDER BY quarantined_at_ms DESC, batch_id DESC, stream_offset DESC) <= $samples_max::BIGINT
+QUALIFY row_number() OVER (
+  PARTITION BY reason ORDER BY quarantined_at_ms DESC, batch_id DESC, stream_offset DESC
+) <= $samples_max::BIGINT
 ORDER BY reason, quarantined_at_ms DESC;
 
 -- name: find_rejected_samples
@@ -49,6 +50,7 @@ WITH sampled AS (
 SELECT reason, device::VARCHAR AS device, source, field, sample.event_time_ms::DOUBLE AS event_time_ms,
   left(sample."text", $bytes_max::BIGINT) AS value
 FROM sampled
-QUALIFY row_number() OVER (PARTITION BY reason
-  ORDER BY day_start_ms DESC, sample.event_time_ms DESC) <= $samples_max::BIGINT
+QUALIFY row_number() OVER (
+  PARTITION BY reason ORDER BY day_start_ms DESC, sample.event_time_ms DESC
+) <= $samples_max::BIGINT
 ORDER BY reason, day_start_ms DESC, event_time_ms DESC;

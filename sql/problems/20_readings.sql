@@ -21,8 +21,7 @@ WITH week AS (
   GROUP BY ALL
 )
 SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device,
-  register.source,
-  power.energy_wh::DOUBLE AS power_wh
+  register.source, power.energy_wh::DOUBLE AS power_wh
 FROM week register
 JOIN week power ON power.device = register.device AND power.source = register.source
 WHERE json_extract_string(register.settings, '$.method') = 'total_energy'

@@ -22,16 +22,16 @@ WITH counted AS (
   SELECT table_id, hour_start_ms, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id,
     sum(row_count) AS row_count
   FROM (
-    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms
-      ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part_number
+    SELECT *,
+      (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms ORDER BY batch_id) - 1) // $rows_max::BIGINT
+        AS part_number
     FROM counted
   )
   GROUP BY table_id, hour_start_ms, part_number
 )
 SELECT part.table_id, coalesce(nm.name, '#' || part.table_id) AS table_name,
-  part.hour_start_ms::DOUBLE AS hour_start_ms,
-  part.after_batch_id::BIGINT AS after_batch_id, part.through_batch_id::BIGINT AS through_batch_id,
-  part.row_count::DOUBLE AS row_count
+  part.hour_start_ms::DOUBLE AS hour_start_ms, part.after_batch_id::BIGINT AS after_batch_id,
+  part.through_batch_id::BIGINT AS through_batch_id, part.row_count::DOUBLE AS row_count
 FROM part
 LEFT JOIN name nm ON nm.name_id = part.table_id
 ORDER BY ALL;

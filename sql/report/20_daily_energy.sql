@@ -110,8 +110,7 @@ FROM device_day;
 -- name: energy_by_source
 -- The same of sources, which have no such flags.
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat(device, '.', source))::VARCHAR AS name,
-  energy_wh,
-  false AS is_mixed, false AS is_undeclared, false AS is_incomplete
+  energy_wh, false AS is_mixed, false AS is_undeclared, false AS is_incomplete
 FROM chosen;
 
 -- name: answer_top

@@ -36,6 +36,5 @@ FROM (
 QUALIFY row_number() OVER (
   PARTITION BY meter_code, day
   ORDER BY scenario IS DISTINCT FROM $scenario, list_position($scenario_order::VARCHAR[], scenario) NULLS LAST,
-    scenario,
-    period_end - period_start, uploaded_at DESC, period_start DESC
+    scenario, period_end - period_start, uploaded_at DESC, period_start DESC
 ) = 1;

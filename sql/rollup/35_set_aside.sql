@@ -141,8 +141,10 @@ WITH wanted_day AS (
     CASE WHEN stays THEN old.energy_wh ELSE new.energy_wh END AS energy_wh,
     CASE WHEN stays THEN old.method ELSE new.method END AS method,
     CASE WHEN stays THEN old.stream_id ELSE new.stream_id END AS stream_id,
-    ((CASE WHEN stays THEN old.flags ELSE new.flags END & ~flag('unavailable'))
-      | CASE WHEN is_kept OR is_before THEN flag('unavailable') ELSE 0 END)::UINTEGER AS flags,
+    (
+      (CASE WHEN stays THEN old.flags ELSE new.flags END & ~flag('unavailable'))
+      | CASE WHEN is_kept OR is_before THEN flag('unavailable') ELSE 0 END
+    )::UINTEGER AS flags,
     CASE WHEN stays THEN old.coverage ELSE new.coverage END AS coverage
   FROM combined
 ), history AS (

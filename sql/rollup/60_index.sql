@@ -76,7 +76,8 @@ FROM (
     AND NOT EXISTS (
       SELECT 1 FROM event
       WHERE event.series_id = rd.series_id AND is_left_out(event.kind)
-        AND rd.event_time_ms BETWEEN event.from_ms AND event.to_ms)
+        AND rd.event_time_ms BETWEEN event.from_ms AND event.to_ms
+    )
 ) AS kept
 LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
@@ -101,7 +102,7 @@ FROM (
 JOIN series_rule sr ON sr.series_id = marked.series_id AND NOT sr.net
 LEFT JOIN day_limit dl ON dl.series_id = marked.series_id AND dl.utc_day = utc_day(marked.event_time_ms)
 QUALIFY bool_or(marked.value < marked.running_mark - jitter(sr.jitter_wh, dl.learnt_resolution))
-  OVER (PARTITION BY marked.series_id, marked.index_segment)
+    OVER (PARTITION BY marked.series_id, marked.index_segment)
 ORDER BY marked.series_id, marked.event_time_ms;
 
 -- name: apply_drift_rebases
@@ -116,9 +117,9 @@ WITH rebased AS (
     )
   FROM index_reading ir
   LEFT JOIN (
-    SELECT unnest(
-      from_json($drifted::JSON, '[{"series_id":"INTEGER","event_time_ms":"BIGINT","mark":"DOUBLE"}]'),
-      recursive := true)
+    SELECT unnest(from_json($drifted::JSON, '[{
+        "series_id": "INTEGER", "event_time_ms": "BIGINT", "mark": "DOUBLE"
+      }]'), recursive := true)
   ) AS drifted ON drifted.series_id = ir.series_id AND drifted.event_time_ms = ir.event_time_ms
 )
 SELECT *, count(kind) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS index_segment

@@ -46,8 +46,7 @@ WITH restart AS (
 ), limited AS (
   -- The readings with their day and limits.
   SELECT ir.series_id, ir.event_time_ms, ir.value, ir.kind, ir.energy_wh, sr.first_ms, idy.day, idy.start_ms,
-    idy.end_ms,
-    jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
+    idy.end_ms, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
     power_limit(sr.max_power_w, dl.learnt_power_w) AS max_power_w,
     power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w) AS max_power_after_reset_w
   FROM index_reading ir
@@ -82,12 +81,15 @@ SELECT * EXCLUDE (restart_ms, max_power_w, end_ms),
   lag(mark) OVER in_order AS mark_before, lag(shows_day_before) OVER in_order AS showed_day_before,
   bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,
   max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
-  value <= wh_of(max_power_after_reset_w,
-    event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
+  value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh
+    AS is_possible_since_midnight,
   value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
-  coalesce(continues AND restart_ms - time_before_ms <= day_ms()
-    AND value_before >= late_restart_share_min() * value
-    AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)), false) AS restarts_late,
+  coalesce(
+    continues AND restart_ms - time_before_ms <= day_ms()
+      AND value_before >= late_restart_share_min() * value
+      AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)),
+    false
+  ) AS restarts_late,
   event_time_ms - time_before_ms > restart_max_ms() AS is_after_silence
 FROM carried
 WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms);
@@ -168,8 +170,7 @@ WITH compared_step AS (
   UNION ALL BY NAME
   -- If the register still shows the same value after midnight, its value at midnight is known.
   SELECT series_id, time_before_ms AS from_ms, value_before AS from_wh, end_of_before_ms AS to_ms,
-    value_before AS to_wh, true AS covered,
-    0 AS flags, value_before AS mark_before
+    value_before AS to_wh, true AS covered, 0 AS flags, value_before AS mark_before
   FROM compared_step
   WHERE step_kind = 'carry' AND day <> day_of_before
   UNION ALL BY NAME

@@ -23,8 +23,8 @@ CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
   -- The lines over silences, with the daily register beside. jitter_wh: of both registers together.
   SELECT il.*, daily.series_id AS daily_id,
-    jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh,
-      daily_limit.learnt_resolution) AS jitter_wh
+    jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh, daily_limit.learnt_resolution)
+      AS jitter_wh
   FROM index_line il
   JOIN series_rule own ON own.series_id = il.series_id AND own.method = 'total_energy'
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
@@ -39,13 +39,14 @@ WITH silent AS MATERIALIZED (
       SELECT 1 FROM energy_event ev
       WHERE ev.series_id = reading.series_id AND is_left_out(ev.kind)
         AND reading.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
-        AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT)
+        AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
+    )
 )
 -- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
 -- joins.
 SELECT silent.series_id, silent.from_ms, silent.from_wh, silent.to_ms, silent.to_wh, silent.covered, silent.flags,
-  silent.mark_before,
-  idy.start_ms AS midnight_ms, greatest(silent.from_wh, silent.to_wh - after.value) AS midnight_value,
+  silent.mark_before, idy.start_ms AS midnight_ms,
+  greatest(silent.from_wh, silent.to_wh - after.value) AS midnight_value,
   abs(silent.to_wh - after.value - silent.from_wh) > silent.jitter_wh + float_tolerance_wh() AS estimated
 FROM silent
 JOIN interval_day idy ON idy.interval_index = interval_of(silent.to_ms)
@@ -121,8 +122,8 @@ WITH silence AS (
   -- Each interval of the silences, with the running sums of energy and of known time, and the sums over the
   -- whole silence.
   SELECT silent_interval.series_id, silent_interval.from_ms, silent_interval.to_ms, silent_interval.grown_wh,
-    silent_interval.interval_index,
-    sum(coalesce(known.nwh, 0)) OVER so_far AS nwh, sum(coalesce(known.covered_ms, 0)) OVER so_far AS known_ms,
+    silent_interval.interval_index, sum(coalesce(known.nwh, 0)) OVER so_far AS nwh,
+    sum(coalesce(known.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(known.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(known.covered_ms, 0)) OVER whole AS known_ms_all
   FROM (
     SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power

@@ -41,8 +41,9 @@ WITH power_part AS (
   UNION ALL BY NAME
   -- Intervals with readings that are left out get the flag spike.
   SELECT ev.series_id,
-    unnest(range(interval_of(greatest(ev.from_ms, sc.compute_from_ms)),
-      interval_of(least(ev.to_ms, sc.last_ms)) + 1)) AS interval_index,
+    unnest(range(
+      interval_of(greatest(ev.from_ms, sc.compute_from_ms)), interval_of(least(ev.to_ms, sc.last_ms)) + 1
+    )) AS interval_index,
     0 AS exact_nwh, 0 AS covered_ms, flag('spike') AS flags
   FROM energy_event ev JOIN scope sc USING (series_id)
   WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
@@ -74,8 +75,9 @@ FROM (
     sum_wh - coalesce(lag(sum_wh) OVER (PARTITION BY series_id, day ORDER BY interval_start_ms), 0) AS energy_wh
   FROM (
     SELECT ie.series_id, ie.interval_start_ms, ie.energy_wh, idy.day,
-      round(sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day
-        ORDER BY ie.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
+      round(
+        sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day ORDER BY ie.interval_start_ms) / nwh_per_wh()
+      )::BIGINT AS sum_wh
     FROM interval_energy ie
     JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
     JOIN rounded_day ON rounded_day.series_id = ie.series_id AND rounded_day.day = idy.day

@@ -261,13 +261,15 @@ WITH incomplete AS (
 ), day_now AS (
   -- The chosen method of each touched day, with all flags of the day.
   SELECT td.day, td.device, td.source, ca.energy_wh, ca.method, ca.stream_id,
-    (ca.flags | CASE WHEN ca.estimated THEN flag('estimated') ELSE 0 END
+    (
+      ca.flags
+      | CASE WHEN ca.estimated THEN flag('estimated') ELSE 0 END
       | CASE WHEN ca.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
       | CASE WHEN incomplete.device IS NOT NULL AND declared.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
       | CASE WHEN contradicted.device IS NOT NULL THEN flag('contradicted') ELSE 0 END
-      | CASE WHEN ca.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
-    round(ca.coverage, 4) AS coverage,
-    td.end_ms
+      | CASE WHEN ca.substituted THEN flag('substituted') ELSE 0 END
+    )::UINTEGER AS flags,
+    round(ca.coverage, 4) AS coverage, td.end_ms
   FROM touched_day td
   LEFT JOIN day_candidate ca
     ON ca.device = td.device AND ca.source = td.source AND ca.day = td.day AND ca.preference = 1

@@ -19,7 +19,8 @@ SELECT count(*) AS count FROM correction co
 WHERE $all OR EXISTS (
   SELECT 1
   FROM touched_day td
-  WHERE td.device = co.device AND td.source = co.source AND td.start_ms < co.to_ms AND td.end_ms > co.from_ms);
+  WHERE td.device = co.device AND td.source = co.source AND td.start_ms < co.to_ms AND td.end_ms > co.from_ms
+);
 
 -- name: list_corrected_ranges
 -- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days
@@ -29,7 +30,8 @@ FROM correction_in_force cf
 WHERE cf.kind <> 'exclude' AND ($all OR EXISTS (
   SELECT 1
   FROM touched_day td
-  WHERE td.device = cf.device AND td.source = cf.source AND td.start_ms < cf.to_ms AND td.end_ms > cf.from_ms))
+  WHERE td.device = cf.device AND td.source = cf.source AND td.start_ms < cf.to_ms AND td.end_ms > cf.from_ms
+))
 ORDER BY ALL;
 
 -- name: touch_corrected_days
@@ -56,7 +58,8 @@ WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
   AND EXISTS (
     SELECT 1 FROM correction_in_force cf
     WHERE cf.kind <> 'exclude' AND cf.device = td.device AND cf.source = td.source AND cf.from_ms < td.end_ms
-      AND cf.to_ms > td.start_ms);
+      AND cf.to_ms > td.start_ms
+  );
 
 -- name: find_ready_corrections
 -- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
@@ -109,8 +112,9 @@ WITH slot AS (
 ), weighed AS (
   -- These intervals. weight_wh: the measured energy, and an even share for time without measurements.
   SELECT *,
-    wh + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0)
-      * (interval_ms() - covered_ms) AS weight_wh
+    wh
+      + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0) * (interval_ms() - covered_ms)
+      AS weight_wh
   FROM measured
   WINDOW whole AS (PARTITION BY correction_id)
 ), running_sum AS (
@@ -167,10 +171,11 @@ CREATE OR REPLACE TEMP TABLE corrected_day AS
 SELECT dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id,
   sum(reported.energy_wh)::BIGINT AS energy_wh, sum(reported.covered_ms)::BIGINT AS covered_ms,
   bit_or(reported.flags & (day_flags() | flag('corrected'))) AS flags,
-  bool_or(reported.flags & flag('corrected') > 0 AND reported.flags & flag('estimated') > 0
-    OR reported.interval_start_ms = dtc.start_ms AND reported.flags & flag('silence_start') > 0
-    OR reported.interval_start_ms + interval_ms() = dtc.end_ms
-    AND reported.flags & flag('silence_end') > 0) AS estimated,
+  bool_or(
+    (reported.flags & flag('corrected') > 0 AND reported.flags & flag('estimated') > 0)
+    OR (reported.interval_start_ms = dtc.start_ms AND reported.flags & flag('silence_start') > 0)
+    OR (reported.interval_start_ms + interval_ms() = dtc.end_ms AND reported.flags & flag('silence_end') > 0)
+  ) AS estimated,
   count(*) FILTER (reported.flags & flag('corrected') > 0) * interval_ms() = dtc.end_ms - dtc.start_ms AS is_whole
 FROM day_to_correct dtc
 JOIN (
@@ -196,8 +201,7 @@ WHERE day_candidate.preference = 1 AND day_candidate.device = cd.device AND day_
 -- Adds candidates for days on which nothing is measured.
 INSERT INTO day_candidate BY NAME
 SELECT cd.device, cd.source, cd.day, cd.start_ms, cd.end_ms, cd.series_id, cd.energy_wh, cd.covered_ms, cd.flags,
-  cd.estimated,
-  sr.method, sr.stream_id, cd.covered_ms / (cd.end_ms - cd.start_ms) AS coverage, 1 AS preference
+  cd.estimated, sr.method, sr.stream_id, cd.covered_ms / (cd.end_ms - cd.start_ms) AS coverage, 1 AS preference
 FROM corrected_day cd
 JOIN series_rule sr USING (series_id)
 WHERE NOT EXISTS (
@@ -212,7 +216,8 @@ UPDATE day_candidate SET flags = flags | flag('corrected')
 WHERE preference = 1 AND EXISTS (
   SELECT 1 FROM correction_in_force cf
   WHERE cf.kind = 'exclude' AND cf.device = day_candidate.device AND cf.source = day_candidate.source
-    AND cf.from_ms < day_candidate.end_ms AND cf.to_ms > day_candidate.start_ms);
+    AND cf.from_ms < day_candidate.end_ms AND cf.to_ms > day_candidate.start_ms
+);
 
 -- name: drop_decided_contradictions
 -- Drops the contradictions of days that a person has corrected as a whole.
@@ -223,8 +228,8 @@ WHERE cd.is_whole AND day_contradiction.device = cd.device AND day_contradiction
 -- name: choose_corrected_device
 -- Chooses the device of a correction ($correction_id), so that find_rules finds its series.
 -- chosen_device: device
-CREATE
-  OR REPLACE TEMP TABLE chosen_device AS SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
+CREATE OR REPLACE TEMP TABLE chosen_device AS
+SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
 -- name: find_moved_readings
 -- Finds the readings in the time of a correction ($correction_id) that have to move between reading and
@@ -341,8 +346,7 @@ WHERE series.series_id = usual.series_id AND series.series_id IN (SELECT series_
 -- name: list_effects
 -- Returns the changed days with their energy and flags before and after, before they are stored.
 SELECT dc.day::VARCHAR AS day, dc.device::VARCHAR AS device, dc.source, de.energy_wh AS before_wh,
-  dc.energy_wh AS after_wh,
-  coalesce(de.flags, 0) AS before_flags, dc.flags AS after_flags
+  dc.energy_wh AS after_wh, coalesce(de.flags, 0) AS before_flags, dc.flags AS after_flags
 FROM day_change dc
 LEFT JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
 ORDER BY ALL;

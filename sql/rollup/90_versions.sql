@@ -106,8 +106,7 @@ WHERE daily_energy.day = dc.day AND daily_energy.device = dc.device AND daily_en
 -- last batch.
 INSERT INTO daily_energy BY NAME
 SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version,
-  $now_ms::BIGINT AS computed_at_ms,
-  $batch_id::BIGINT AS batch_id
+  $now_ms::BIGINT AS computed_at_ms, $batch_id::BIGINT AS batch_id
 FROM day_change
 WHERE energy_wh IS NOT NULL;
 

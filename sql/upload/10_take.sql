@@ -31,16 +31,14 @@ SET SESSION asof_loop_join_threshold = 0;
 --   revision, is_same   decided by chapter 20
 CREATE OR REPLACE TEMP TABLE incoming (
   line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR,
-  detail VARCHAR, revision INTEGER,
-  is_same BOOLEAN
+  detail VARCHAR, revision INTEGER, is_same BOOLEAN
 );
 
 -- name: take_meter_rows
 -- Adds rows of intervals or registers. $rows: JSON array.
 INSERT INTO incoming BY NAME
 SELECT line, meter AS key, meter AS meter_code, start AS start_at, "end" AS end_at, energyWh AS energy_wh, direction,
-  quality AS detail,
-  1 AS revision, false AS is_same
+  quality AS detail, 1 AS revision, false AS is_same
 FROM (SELECT unnest(from_json($rows,
   '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
   "direction": "VARCHAR", "quality": "VARCHAR"}]'),
@@ -50,8 +48,7 @@ FROM (SELECT unnest(from_json($rows,
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
 INSERT INTO incoming BY NAME
 SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code,
-  start - DATE '1970-01-01' AS start_at,
-  "end" - DATE '1970-01-01' + 1 AS end_at,
+  start - DATE '1970-01-01' AS start_at, "end" - DATE '1970-01-01' + 1 AS end_at,
   energyWh AS energy_wh, NULL AS direction, scenario AS detail, 1 AS revision, false AS is_same
 FROM (SELECT unnest(from_json($rows,
   '[{"line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",

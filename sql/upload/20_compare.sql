@@ -15,9 +15,8 @@
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
 SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms AS start_at,
-  meter_reading.end_ms AS end_at,
-  meter_reading.energy_wh, meter_reading.direction, meter_reading.quality AS detail, meter_reading.revision,
-  meter_reading.received_at_ms
+  meter_reading.end_ms AS end_at, meter_reading.energy_wh, meter_reading.direction, meter_reading.quality AS detail,
+  meter_reading.revision, meter_reading.received_at_ms
 FROM meter_reading JOIN span USING (meter_code)
 WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < span.end_at
   AND meter_reading.end_ms > span.start_at;
@@ -27,9 +26,8 @@ WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < span.end_at
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
 SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_at,
-  meter_register.at_ms AS end_at,
-  meter_register.value_wh AS energy_wh, meter_register.direction, meter_register.quality AS detail,
-  meter_register.revision, 0 AS received_at_ms
+  meter_register.at_ms AS end_at, meter_register.value_wh AS energy_wh, meter_register.direction,
+  meter_register.quality AS detail, meter_register.revision, 0 AS received_at_ms
 FROM meter_register JOIN span USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN span.start_at AND span.end_at;
 
