@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
+import { workBounds } from '../../src/rollup/rule-constants.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import {
+  type CaseReading,
+  type EnergySite,
+  energyByDay,
+  landReadings,
+  rollUpSite,
+} from './rollup-fixture.ts';
+
+/** Changes that reach beyond the new readings. Each case is computed by hand. */
+
+const siteOf = (stream: Partial<EnergyStreamInput>): EnergySite => ({
+  timezone: 'Etc/UTC',
+  streams: [{ table: 't', field: 'value', method: 'total_energy', ...stream } as EnergyStreamInput],
+});
+const at = (time: string, value: number, day = '02'): CaseReading => ({
+  event_time: `2024-06-${day}T${time}:00Z`,
+  data: { value },
+});
+/** Readings a quarter of an hour apart from the start of a day on, with the value at each place. */
+const quarters = (day: string, count: number, shownAt: (place: number) => number): CaseReading[] =>
+  Array.from({ length: count }, (_, place) => ({
+    event_time: new Date(Date.parse(`2024-06-${day}T00:00:00Z`) + (place * HOUR_MS) / 4).toISOString(),
+    data: { value: shownAt(place) },
+  }));
+
+/** More days than breaks are judged again after a change. */
+const days = Array.from({ length: workBounds.decided_ahead + 4 }, (_, index) =>
+  String(index + 1).padStart(2, '0'),
+);
+
+const cases: ReadonlyArray<{
+  name: string;
+  site: EnergySite;
+  inTime: readonly CaseReading[];
+  late: readonly CaseReading[];
+  wh: Record<string, number>;
+  /** The kinds of all events. */
+  kinds: readonly string[];
+}> = [
+  {
+    // An hour apart, the last reading covers 00:00 to 00:45 of the next day. A quarter of an hour apart, it
+    // ends at midnight: 9 x 1000 and 24 x 250.
+    name: 'interval readings that cover less time leave the time that they covered before',
+    site: siteOf({ method: 'interval_energy' }),
+    inTime: Array.from({ length: 9 }, (_, hour) => at(`${hour + 15}:45`, 1_000, '01')),
+    late: quarters('01', 48, () => 250).slice(24),
+    wh: { '2024-06-01': 15_000 },
+    kinds: [],
+  },
+  {
+    // 20000 continues 5000 of 20:00, but not 5100 of 23:59, and is too much for an hour. So it is a spike,
+    // and the day has 900.
+    name: 'a late reading of the evening decides about the first reading of the next day',
+    site: siteOf({ method: 'daily_energy', maxPower: '10 kW', jitter: '1 Wh' }),
+    inTime: [
+      at('00:00', 0, '01'),
+      at('20:00', 5_000, '02'),
+      at('01:00', 20_000, '03'),
+      at('08:00', 500, '03'),
+      at('12:00', 900, '03'),
+    ],
+    late: [at('23:59', 5_100, '02')],
+    wh: { '2024-06-02': 5_100, '2024-06-03': 900 },
+    kinds: ['spike'],
+  },
+  {
+    // The first readings of a sleeping register are left out, also one that comes later: 500037 - 500002.
+    // The zero of the evening is a reset.
+    name: 'a late first reading of a sleeping register is left out too',
+    site: siteOf({ maxPower: '8 kW', jitter: '1 Wh' }),
+    inTime: [
+      at('06:15', 0),
+      at('06:35', 500_002),
+      at('06:50', 500_002),
+      at('09:15', 500_037),
+      at('20:20', 0),
+    ],
+    late: [at('06:00', 0)],
+    wh: { '2024-06-02': 35 },
+    kinds: ['glitch', 'reset'],
+  },
+  {
+    // Each night books 100 from zero, half of it before midnight: 2000 by day, 50 before and 50 after it.
+    name: 'the resets after a late spike stay',
+    site: siteOf({ maxPower: '10 kW', jitter: '1 Wh' }),
+    inTime: days.flatMap((day) => [at('06:00', 100, day), at('12:00', 1_100, day), at('18:00', 2_100, day)]),
+    late: [at('13:00', 500_000)],
+    wh: Object.fromEntries(
+      days.map((day, index) => [`2024-06-${day}`, index === 0 || index === days.length - 1 ? 2_050 : 2_100]),
+    ),
+    kinds: [...days.slice(1).map(() => 'reset'), 'spike'],
+  },
+];
+
+test.each(cases)('$name', async ({ site, inTime, late, wh, kinds }) => {
+  const shard = await openTestShard();
+  for (const readings of [inTime, late]) {
+    await landReadings(shard, readings);
+    await rollUpSite(shard, site);
+  }
+  expect(await energyByDay(shard)).toEqual(wh);
+  const events = await rowsOf(shard, 'SELECT kind FROM energy_event ORDER BY kind');
+  expect(events.map(({ kind }) => kind)).toEqual(kinds);
+});
+
+test('a daily register alone in its warehouse has breaks beyond its limit after a restart', async () => {
+  // It counts 1 kW. The learnt limit is 50 kW, and 4 x 1024 W after a restart. So the way back from 210 to
+  // 10750 is a break, although 42 kW are below the limit.
+  const shard = await openTestShard();
+  const readings = quarters('01', 96, (place) => (place === 40 ? 200 : place === 41 ? 210 : place * 250));
+  await landReadings(shard, readings);
+  await rollUpSite(shard, siteOf({ method: 'daily_energy' }));
+  expect(await rowsOf(shard, 'SELECT kind FROM energy_event')).toEqual([{ kind: 'glitch' }]);
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 95 * 250 });
+});
+
+test('limits are learnt again from all readings after they were configured for a time', async () => {
+  const shard = await openTestShard();
+  const learning = siteOf({});
+  await landReadings(
+    shard,
+    quarters('01', 96, (place) => place * 250),
+  );
+  await rollUpSite(shard, learning);
+  await rollUpSite(shard, siteOf({ maxPower: '10 kW', jitter: '1 Wh' }));
+  // On this day nothing is learnt. At noon the register jumps by 100 kWh.
+  await landReadings(
+    shard,
+    quarters('02', 96, (place) => (place + 96) * 250 + (place >= 48 ? 100_000 : 0)),
+  );
+  await rollUpSite(shard, siteOf({ maxPower: '10 kW', jitter: '1 Wh' }));
+  await rollUpSite(shard, learning);
+  // The jump is beyond the learnt limit of 50 kW: 94 of the 95 quarters of the second day count.
+  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 24_000, '2024-06-02': 94 * 250 });
+});
+
+test('a rise is a break if it is more than the limit and the jitter allow', async () => {
+  const site = siteOf({ maxPower: '10 kW', jitter: '100 Wh' });
+  // 10 kW are 2500 Wh in a quarter of an hour.
+  for (const [rise, breaks] of [
+    [2_600, 0],
+    [2_601, 1],
+  ] as const) {
+    const shard = await openTestShard();
+    await landReadings(shard, [at('00:00', 1_000), at('00:15', 1_100), at('00:30', 1_100 + rise)]);
+    await rollUpSite(shard, site);
+    expect(await rowsOf(shard, 'SELECT to_value FROM series_break')).toHaveLength(breaks);
+  }
+});
