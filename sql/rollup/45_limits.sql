@@ -255,13 +255,12 @@ INSERT INTO noted_limit_change BY NAME
 SELECT series_id, from_ms, to_ms FROM changed_limit;
 
 -- name: count_limits_beyond_scope
--- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the
--- readings cover more time now.
+-- Counts the days with changed limits that are not fully in scope: some readings of the day, or the time that
+-- they cover, are outside.
 SELECT count(*) AS count
 FROM changed_limit cl JOIN scope sc USING (series_id) JOIN series_rule sr USING (series_id)
 WHERE (cl.from_ms - sr.reach_ms < sc.compute_from_ms AND sr.first_ms - sr.reach_ms < sc.compute_from_ms)
-  OR (cl.to_ms + sr.reach_ms >= sc.compute_to_ms AND sr.last_ms + sr.reach_ms >= sc.compute_to_ms)
-  OR sr.reach_ms > sc.reach_ms;
+  OR (cl.to_ms + sr.reach_ms >= sc.compute_to_ms AND sr.last_ms + sr.reach_ms >= sc.compute_to_ms);
 
 -- name: delete_outdated_quarters
 -- Deletes the statistics of restated series that no longer learn, so that nothing old is left if they learn
