@@ -1,9 +1,9 @@
 -- 10 Extract: from messages to readings.
 --
--- Reads   message (landed messages), archived_message (messages of the lake that are read again), name,
---         batch, stream_setting, unit_factor; known_reading, superseded_reading, rejected_reading, series
---         (what was read before); energy_stream, pending_change, set_aside, correction, declared_source (for
---         next_batches).
+-- Reads   message (landed messages; kind 0 is telemetry), archived_message (messages of the lake that are
+--         read again), name, batch, stream_setting, unit_factor; known_reading, superseded_reading,
+--         rejected_reading, series (what was read before); energy_stream, pending_change, set_aside,
+--         correction, declared_source (for next_batches).
 -- Writes  extracted (one row for each field of a message that an energy stream reads, with the value in Wh or
 --         W, or with the reason why it is rejected), rejected_reading (the number of rejected readings, with
 --         samples), energy_stream (how far each stream has read), archived_message, dirty_partition.

@@ -39,5 +39,5 @@ FROM (
   )
   WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
 )
-WHERE $needs_all OR from_ms IS NULL OR is_last OR is_needed OR from_ms < to_ms - to_ms % interval_ms()
+WHERE $needs_all OR from_ms IS NULL OR is_last OR is_needed OR from_ms < start_ms_of(interval_of(to_ms))
   OR is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE);

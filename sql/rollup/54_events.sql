@@ -129,6 +129,7 @@ JOIN series_rule sr ON sr.series_id = judged_break.series_id
 LEFT JOIN learnt_limit
   ON learnt_limit.series_id = judged_break.series_id AND learnt_limit.utc_day = utc_day(judged_break.to_ms)
 LEFT JOIN standstill ON standstill.series_id = judged_break.series_id AND standstill.to_ms = judged_break.to_ms
+-- Only of registers that restart every day. One join condition only, as in find_lines.
 LEFT JOIN interval_day idy
   ON idy.interval_index = CASE WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms) END
 LEFT JOIN morning ON morning.series_id = judged_break.series_id AND morning.start_ms = idy.start_ms

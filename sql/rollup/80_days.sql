@@ -126,10 +126,11 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
   covered_ms / (end_ms - start_ms) AS coverage,
   row_number() OVER (
     PARTITION BY device, source, day
-    ORDER BY covered_ms < best_ms - covering_share() * (end_ms - start_ms),
+    ORDER BY
+      covered_ms < best_ms - covering_share() * (end_ms - start_ms),
       stands_still
         AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), standing_steps_min() * tolerance_wh),
-        position
+      position
   ) AS preference,
   false AS substituted
 FROM best;

@@ -95,6 +95,19 @@ test('no line of a statement is longer than 120 characters', () => {
   expect(long).toEqual([]);
 });
 
+test('a CASE of several lines has each of its parts on a line of its own', () => {
+  const broken = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      text.split('\n').flatMap((line) => {
+        const code = line.replaceAll(/--.*$|'[^']*'/g, '');
+        const isOpen = (code.match(/\bCASE\b/g) ?? []).length > (code.match(/\bEND\b/g) ?? []).length;
+        return isOpen && !/\bCASE(?: [a-z_.]+)?$/.test(code) ? [`${folder}/${name}: ${line.trim()}`] : [];
+      }),
+    ),
+  );
+  expect(broken).toEqual([]);
+});
+
 test('a union compares columns by name', () => {
   const byPlace = folders.flatMap((folder) =>
     [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
