@@ -1,4 +1,4 @@
--- 10 Corrections: storing and listing the corrections of people. Chapter 85 of sql/rollup applies them.
+-- 10 Corrections: storing and listing the corrections of people. Chapters 22 and 85 of sql/rollup apply them.
 --
 -- Reads   correction, correction_in_force, correction_effect, series; stream_setting (temporary).
 -- Writes  correction, correction_value, correction_effect. Energy in Wh, instants in ms since 1970.

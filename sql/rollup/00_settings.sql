@@ -69,7 +69,7 @@ CREATE OR REPLACE TEMP TABLE incoming_series (
 
 -- name: create_chosen_device
 -- Creates the table of the devices that are computed although this call has no new readings of them (chapters
--- 36 and 85).
+-- 22 and 36).
 -- chosen_device: device
 CREATE OR REPLACE TEMP TABLE chosen_device (device UUID);
 

@@ -1,0 +1,107 @@
+-- 15 Stored readings: readings that an earlier version accepted and this one rejects.
+--
+-- Reads   reading, superseded_reading, series, stream_setting, name.
+-- Writes  extracted (these readings, as if they had just been rejected), reading, superseded_reading
+--         (without them); series_quarter, series_day, interval_energy (without what follows from them),
+--         series.
+-- Why     Later chapters rely on chapter 10, also for readings that were stored before its rules.
+
+-- name: find_invalid_stored
+-- Finds stored readings that an earlier version accepted and this version rejects: their value is out of
+-- range, or their time is impossible. $now_ms: the current time.
+-- invalid_stored:
+--   series_id, event_time_ms, value, reason, stream_offset, batch_id
+--   is_superseded   the reading was not used
+CREATE OR REPLACE TEMP TABLE invalid_stored AS
+SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offset, stored.batch_id,
+  stored.is_superseded,
+  CASE
+    WHEN stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future'
+    WHEN stored.event_time_ms < clock_set_ms() THEN 'clock_not_set'
+    WHEN NOT isfinite(stored.value) THEN 'not_finite'
+    ELSE 'out_of_range'
+  END AS reason
+FROM (
+  FROM (
+    SELECT *, false AS is_superseded FROM reading
+    UNION ALL BY NAME
+    SELECT *, true AS is_superseded FROM superseded_reading
+  )
+  -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest
+  -- and largest values, and mostly reads nothing.
+  WHERE value > least_value_max() OR value < -least_value_max()
+    OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
+) AS stored
+JOIN series se USING (series_id)
+JOIN stream_setting ss USING (stream_id)
+WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(ss.method)
+  OR stored.event_time_ms < clock_set_ms() OR stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
+
+-- name: reject_invalid_stored
+-- Adds the readings of invalid_stored to the rejected readings of the new messages.
+INSERT INTO extracted BY NAME
+SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1) AS source_id,
+  inv.event_time_ms, NULL AS value, inv.reason, inv.value::VARCHAR AS "text", inv.stream_offset, inv.batch_id
+FROM invalid_stored inv JOIN series se USING (series_id);
+
+-- name: delete_invalid_readings
+-- Deletes the readings of invalid_stored from reading.
+DELETE FROM reading USING invalid_stored inv
+WHERE reading.series_id = inv.series_id AND reading.event_time_ms = inv.event_time_ms AND NOT inv.is_superseded;
+
+-- name: delete_invalid_superseded
+-- Deletes the readings of invalid_stored that were not used from superseded_reading.
+DELETE FROM superseded_reading USING invalid_stored inv
+WHERE superseded_reading.series_id = inv.series_id AND superseded_reading.event_time_ms = inv.event_time_ms
+  AND inv.is_superseded
+  AND superseded_reading.value IS NOT DISTINCT FROM inv.value;
+
+-- name: find_successors
+-- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same
+-- series and time.
+-- successor_reading: columns of superseded_reading
+CREATE OR REPLACE TEMP TABLE successor_reading AS
+SELECT sup.series_id, sup.event_time_ms, sup.value, sup.message_id, sup.stream_offset, sup.batch_id
+FROM superseded_reading sup
+JOIN invalid_stored inv
+  ON inv.series_id = sup.series_id AND inv.event_time_ms = sup.event_time_ms AND NOT inv.is_superseded
+QUALIFY row_number() OVER (
+  PARTITION BY sup.series_id, sup.event_time_ms
+  ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
+) = 1;
+
+-- name: store_successors
+-- Adds the successors to reading.
+INSERT INTO reading BY NAME
+SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM successor_reading;
+
+-- name: delete_used_successors
+-- Deletes the successors from superseded_reading.
+DELETE FROM superseded_reading USING successor_reading suc
+WHERE superseded_reading.series_id = suc.series_id AND superseded_reading.event_time_ms = suc.event_time_ms
+  AND superseded_reading.stream_offset IS NOT DISTINCT FROM suc.stream_offset
+  AND superseded_reading.batch_id = suc.batch_id;
+
+-- name: delete_invalid_quarters
+-- Deletes the quarters of the series of invalid_stored, because they were learnt with invalid readings.
+DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM invalid_stored);
+
+-- name: delete_invalid_days
+-- Deletes the learnt days of the series of invalid_stored.
+DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM invalid_stored);
+
+-- name: delete_invalid_intervals
+-- Deletes all intervals of the series of invalid_stored. They are computed again. Some of them may be at a
+-- time without any reading now.
+DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_stored);
+
+-- name: update_invalid_bounds
+-- Updates the first and the last reading time of the series of invalid_stored. $now_ms: the current time.
+UPDATE series SET first_ms = coalesce(bounds.first_ms, least(series.first_ms, $now_ms::BIGINT)),
+  last_ms = coalesce(bounds.last_ms, least(series.last_ms, $now_ms::BIGINT))
+FROM (
+  SELECT invalid_series.series_id, min(rd.event_time_ms) AS first_ms, max(rd.event_time_ms) AS last_ms
+  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS invalid_series LEFT JOIN reading rd USING (series_id)
+  GROUP BY invalid_series.series_id
+) AS bounds
+WHERE series.series_id = bounds.series_id;
