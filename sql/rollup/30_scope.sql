@@ -1,9 +1,8 @@
 -- 30 Scope: which time is computed again.
 --
--- Reads   touched, series_rule, reading, energy_event, series_break; changed_limit, changed_event, moved_mark
---         (what later chapters found, if the scope grows).
+-- Reads   touched, series_rule, reading, energy_event, series_break, local_day.
 -- Writes  requested_time (the touched time that is computed now), scope (the whole intervals to compute
---         again, and the readings for that), local_day, interval_day (the days around the scope).
+--         again, and the readings for that).
 -- Why     A new reading changes two lines only: the line from the reading before it, and the line to the
 --         reading after it. So the scope of a change goes from the interval of the reading before it to the
 --         interval of the reading after it. Readings that are left out (glitches, spikes, standstills) do not
@@ -148,37 +147,6 @@ SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_
 FROM searched
 WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_after);
 
--- name: find_reshaped_silences
--- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that
--- power. The power changes between the reading before a new one and the reading after it. Only registers
--- whose scope is smaller than that are found.
--- reshaped_silence:
---   series_id
---   from_ms, to_ms   between these readings the power has changed
-CREATE OR REPLACE TEMP TABLE reshaped_silence AS
-SELECT *
-FROM (
-  SELECT own.series_id, greatest(sc.compute_from_ms, own.first_ms) AS from_ms,
-    least(sc.compute_to_ms - 1, own.last_ms) AS to_ms
-  FROM scope sc
-  JOIN series_rule beside USING (series_id)
-  JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE sc.method = 'power_curve' AND sc.compute_from_ms <= own.last_ms AND sc.compute_to_ms > own.first_ms
-) AS shaped
-ANTI JOIN scope sc
-  ON sc.series_id = shaped.series_id AND sc.compute_from_ms <= shaped.from_ms AND sc.compute_to_ms > shaped.to_ms;
-
--- name: request_reshaped_silences
--- Requests the scope and the reshaped silences.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
-FROM (
-  SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL BY NAME
-  SELECT series_id, from_ms, to_ms, false AS is_new FROM reshaped_silence
-)
-GROUP BY series_id;
-
 -- name: describe_scope
 -- Returns one row that tells the next chapters what they have to do.
 -- Columns:
@@ -214,24 +182,6 @@ LEFT JOIN (
     AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
   GROUP BY series_id
 ) AS next_break ON next_break.series_id = sc.series_id;
-
--- name: bind_days
--- Stores the local days around the scope. Joining them is many times faster than asking the time zone
--- database for each reading.
--- $days, $starts_ms, $ends_ms: the days and their bounds, from the time zone database.
--- local_day: day, start_ms, end_ms
-CREATE OR REPLACE TEMP TABLE local_day AS
-SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms,
-  unnest($ends_ms::BIGINT[]) AS end_ms;
-
--- name: bind_intervals
--- Makes one row for each interval of the local days.
--- interval_day:
---   interval_index   interval start / 15 min
---   day, start_ms, end_ms
-CREATE OR REPLACE TEMP TABLE interval_day AS
-SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_index, day, start_ms, end_ms
-FROM local_day;
 
 -- name: divide_scope
 -- Divides the scope into parts of whole sources, with about $intervals_max intervals each. A source with more
@@ -269,55 +219,3 @@ FROM (
   WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   LIMIT $count_max::BIGINT
 );
-
--- name: request_changed_limits
--- Requests the scope and the days whose limits have changed.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
-FROM (
-  SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL BY NAME
-  SELECT series_id, cl.from_ms, cl.to_ms, false AS is_new FROM changed_limit cl JOIN scope sc USING (series_id)
-)
-GROUP BY series_id;
-
--- name: request_changed_events
--- Requests the scope and the time of the changed events.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
-FROM (
-  SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL BY NAME
-  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms, false AS is_new
-  FROM changed_event ce
-  JOIN series_rule sr USING (series_id)
-  UNION ALL BY NAME
-  -- A restart later in the day decides whether the first reading of the day continues the day before.
-  SELECT ce.series_id, ld.start_ms AS from_ms, ce.to_ms, false AS is_new
-  FROM changed_event ce
-  JOIN series_rule sr ON sr.series_id = ce.series_id AND sr.method = 'daily_energy'
-  JOIN local_day ld ON ce.to_ms >= ld.start_ms AND ce.to_ms < ld.end_ms
-  WHERE ce.kind = 'reset'
-  UNION ALL BY NAME
-  -- A daily register says what the lifetime register beside it showed at midnight.
-  SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms,
-    false AS is_new
-  FROM changed_event ce
-  JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
-  JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE ce.from_ms <= own.last_ms AND ce.to_ms >= own.first_ms
-)
-GROUP BY series_id;
-
--- name: request_after_moved_marks
--- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope
--- has changed: moved_mark_days(), or the length of the scope if that is longer.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT sc.series_id, sc.from_ms,
-  CASE
-    WHEN moved.series_id IS NULL THEN sc.to_ms
-    ELSE sc.compute_to_ms + greatest(moved_mark_days() * day_ms(), sc.compute_to_ms - sc.compute_from_ms)
-  END AS to_ms,
-  sc.is_new
-FROM scope sc
-LEFT JOIN (SELECT series_id FROM moved_mark) AS moved USING (series_id);
