@@ -14,9 +14,11 @@
 --   name, total_source, sources, energy_role   null: not declared
 CREATE OR REPLACE TEMP TABLE declared_device AS
 SELECT id AS device, name, totalSource AS total_source, sources, energyRole AS energy_role
-FROM (SELECT unnest(from_json($devices,
-  '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'),
-  recursive := true))
+FROM (
+  SELECT unnest(from_json($devices, '[{
+      "id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"
+    }]'), recursive := true)
+)
 UNION ALL BY NAME
 SELECT $total_source AS total_source;
 

@@ -12,9 +12,11 @@
 --   device, source   null: its readings are uploaded
 CREATE OR REPLACE TEMP TABLE declared_meter AS
 SELECT code AS meter_code, name, direction, device, source
-FROM (SELECT unnest(from_json($meters,
-  '[{"code": "VARCHAR", "name": "VARCHAR", "direction": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'),
-  recursive := true));
+FROM (
+  SELECT unnest(from_json($meters, '[{
+      "code": "VARCHAR", "name": "VARCHAR", "direction": "VARCHAR", "device": "UUID", "source": "VARCHAR"
+    }]'), recursive := true)
+);
 
 -- name: declare_members
 -- Stores the members of sites. $members: JSON array of { site, code, device, source, sign, from, to }.
@@ -26,10 +28,12 @@ FROM (SELECT unnest(from_json($meters,
 --   valid_from, valid_to   null: open
 CREATE OR REPLACE TEMP TABLE declared_member AS
 SELECT site, code AS meter_code, device, source, sign, "from" AS valid_from, "to" AS valid_to
-FROM (SELECT unnest(from_json($members,
-  '[{"site": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR", "sign": "INTEGER",
-    "from": "DATE", "to": "DATE"}]'),
-  recursive := true));
+FROM (
+  SELECT unnest(from_json($members, '[{
+      "site": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR", "sign": "INTEGER",
+      "from": "DATE", "to": "DATE"
+    }]'), recursive := true)
+);
 
 -- name: declare_absent
 -- Stores the roles that sites do not have. $absent: JSON array of { site, role }.

@@ -11,8 +11,9 @@
 -- name: select_members
 -- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members:
 -- JSON array of { key, code, device, source }. Read as "member".
-SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'),
-  recursive := true);
+SELECT unnest(from_json($members, '[{
+    "key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"
+  }]'), recursive := true);
 
 -- name: select_local_days
 -- Lists the local days, without days that the time zone skipped, with their instants in ms. $days,

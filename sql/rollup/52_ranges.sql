@@ -134,5 +134,7 @@ WHERE method <> 'daily_energy';
 -- Extends ranges to the given ends, because no break was found after which nothing is different. $ends: JSON
 -- array of {series_id, to_ms}.
 UPDATE judging_range SET to_ms = ended.to_ms, seen_ms = ended.to_ms
-FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS ended
+FROM (
+  SELECT unnest(from_json($ends::JSON, '[{"series_id": "INTEGER", "to_ms": "BIGINT"}]'), recursive := true)
+) AS ended
 WHERE judging_range.series_id = ended.series_id;

@@ -159,7 +159,7 @@ WITH event_now AS MATERIALIZED (
     }]'), recursive := true)
 ), ended AS (
   -- The series whose judging ended at a break after which nothing is different.
-  SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
+  SELECT unnest(from_json($ends::JSON, '[{"series_id": "INTEGER", "to_ms": "BIGINT"}]'), recursive := true)
 ), stored_event AS MATERIALIZED (
   -- The stored events of the time that was judged.
   SELECT ev.series_id, ev.kind, ev.from_ms, ev.to_ms, ev.value_before, ev.value_after, ev.energy_wh
@@ -187,7 +187,8 @@ SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FRO
 -- is null if the register is not believed at the break.
 UPDATE series_break SET decided_ms = decided.decided_ms
 FROM (
-  SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'),
-    recursive := true)
+  SELECT unnest(from_json($decided::JSON, '[{
+      "series_id": "INTEGER", "to_ms": "BIGINT", "decided_ms": "BIGINT"
+    }]'), recursive := true)
 ) AS decided
 WHERE series_break.series_id = decided.series_id AND series_break.to_ms = decided.to_ms;

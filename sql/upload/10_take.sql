@@ -39,10 +39,12 @@ CREATE OR REPLACE TEMP TABLE incoming (
 INSERT INTO incoming BY NAME
 SELECT line, meter AS key, meter AS meter_code, start AS start_at, "end" AS end_at, energyWh AS energy_wh, direction,
   quality AS detail, 1 AS revision, false AS is_same
-FROM (SELECT unnest(from_json($rows,
-  '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
-  "direction": "VARCHAR", "quality": "VARCHAR"}]'),
-  recursive := true));
+FROM (
+  SELECT unnest(from_json($rows, '[{
+      "line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
+      "direction": "VARCHAR", "quality": "VARCHAR"
+    }]'), recursive := true)
+);
 
 -- name: take_budget_rows
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
@@ -50,10 +52,12 @@ INSERT INTO incoming BY NAME
 SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code,
   start - DATE '1970-01-01' AS start_at, "end" - DATE '1970-01-01' + 1 AS end_at,
   energyWh AS energy_wh, NULL AS direction, scenario AS detail, 1 AS revision, false AS is_same
-FROM (SELECT unnest(from_json($rows,
-  '[{"line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",
-  "scenario": "VARCHAR", "granularity": "VARCHAR"}]'),
-  recursive := true));
+FROM (
+  SELECT unnest(from_json($rows, '[{
+      "line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",
+      "scenario": "VARCHAR", "granularity": "VARCHAR"
+    }]'), recursive := true)
+);
 
 -- name: find_other_kind
 -- Returns meters of the upload that already have readings of the other kind (registers or intervals).
