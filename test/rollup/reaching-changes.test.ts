@@ -85,6 +85,42 @@ const cases: ReadonlyArray<{
     kinds: ['glitch', 'reset'],
   },
   {
+    // The fall to 100 is a reset until 15000 follows. 14850 in an hour are more than 10 kW allow, and 13000 in
+    // three hours are not. So the low values are a glitch: 1000 and 13000.
+    name: 'a way back that comes later makes a glitch of a reset',
+    site: siteOf({ maxPower: '10 kW', jitter: '1 Wh' }),
+    inTime: [at('06:00', 1_000), at('07:00', 2_000), at('08:00', 100), at('09:00', 150)],
+    late: [at('10:00', 15_000)],
+    wh: { '2024-06-02': 14_000 },
+    kinds: ['glitch'],
+  },
+  {
+    // 100000 in an hour are more than the lowest limit of 50 kW, so the fall is a rebase. With the readings of
+    // the day before, which grow by 4 kW, the limit is 32 x 4096 W, and the fall is a reset. 95000 and 200 of
+    // the 5000 after them; then 4800, 4000, 100000 and 1000.
+    name: 'a fall is judged again by the limit that late readings of the day before teach',
+    site: siteOf({}),
+    inTime: [
+      at('12:00', 900_000, '01'),
+      at('12:00', 900_000, '02'),
+      at('12:00', 900_000, '03'),
+      at('06:00', 1_000_000, '06'),
+      at('10:00', 1_004_000, '06'),
+      at('11:00', 100_000, '06'),
+      at('12:00', 101_000, '06'),
+    ],
+    late: quarters('05', 96, (place) => 900_000 + place * 1_000),
+    wh: {
+      '2024-06-01': 0,
+      '2024-06-02': 0,
+      '2024-06-03': 0,
+      '2024-06-04': 0,
+      '2024-06-05': 95_200,
+      '2024-06-06': 109_800,
+    },
+    kinds: ['reset'],
+  },
+  {
     // Each night books 100 from zero, half of it before midnight: 2000 by day, 50 before and 50 after it.
     name: 'the resets after a late spike stay',
     site: siteOf({ maxPower: '10 kW', jitter: '1 Wh' }),
