@@ -85,8 +85,8 @@ const cases: ReadonlyArray<{
     kinds: ['glitch', 'reset'],
   },
   {
-    // The fall to 100 is a reset until 15000 follows. 14850 in an hour are more than 10 kW allow, and 13000 in
-    // three hours are not. So the low values are a glitch: 1000 and 13000.
+    // The fall to 100 is a reset until 15000 follows. 14850 in an hour are more than 10 kW allow, and 13000
+    // in three hours are not. So the low values are a glitch: 1000 and 13000.
     name: 'a way back that comes later makes a glitch of a reset',
     site: siteOf({ maxPower: '10 kW', jitter: '1 Wh' }),
     inTime: [at('06:00', 1_000), at('07:00', 2_000), at('08:00', 100), at('09:00', 150)],
@@ -95,9 +95,9 @@ const cases: ReadonlyArray<{
     kinds: ['glitch'],
   },
   {
-    // 100000 in an hour are more than the lowest limit of 50 kW, so the fall is a rebase. With the readings of
-    // the day before, which grow by 4 kW, the limit is 32 x 4096 W, and the fall is a reset. 95000 and 200 of
-    // the 5000 after them; then 4800, 4000, 100000 and 1000.
+    // 100000 in an hour are more than the lowest limit of 50 kW, so the fall is a rebase. With the readings
+    // of the day before, which grow by 4 kW, the limit is 32 x 4096 W, and the fall is a reset. 95000 and 200
+    // of the 5000 after them; then 4800, 4000, 100000 and 1000.
     name: 'a fall is judged again by the limit that late readings of the day before teach',
     site: siteOf({}),
     inTime: [
@@ -175,6 +175,19 @@ test('limits are learnt again from all readings after they were configured for a
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 24_000, '2024-06-02': 94 * 250 });
 });
 
+test('the resolution is learnt from all readings if the jitter is configured no longer', async () => {
+  const shard = await openTestShard();
+  await landReadings(
+    shard,
+    quarters('01', 96, (place) => place * 250),
+  );
+  await rollUpSite(shard, siteOf({ jitter: '1 Wh' }));
+  const resolution = 'SELECT DISTINCT learnt_resolution FROM series_day';
+  expect(await rowsOf(shard, resolution)).toEqual([{ learnt_resolution: null }]);
+  await rollUpSite(shard, siteOf({}));
+  expect(await rowsOf(shard, resolution)).toEqual([{ learnt_resolution: 10 }]);
+});
+
 test('a rise is a break if it is more than the limit and the jitter allow', async () => {
   const site = siteOf({ maxPower: '10 kW', jitter: '100 Wh' });
   // 10 kW are 2500 Wh in a quarter of an hour.
@@ -187,4 +200,27 @@ test('a rise is a break if it is more than the limit and the jitter allow', asyn
     await rollUpSite(shard, site);
     expect(await rowsOf(shard, 'SELECT to_value FROM series_break')).toHaveLength(breaks);
   }
+});
+
+test('a late reading keeps the break of the second pair up from zero before it', async () => {
+  const shard = await openTestShard();
+  const site = siteOf({ maxPower: '10 kW', jitter: '1 Wh' });
+  // The fall to zero, the first pair up from zero, and the second one.
+  await landReadings(shard, [at('06:00', 5_000), at('08:00', 0), at('09:00', 500), at('10:00', 1_000)]);
+  await rollUpSite(shard, site);
+  await landReadings(shard, [at('10:30', 1_050)]);
+  await rollUpSite(shard, site);
+  const breaks = await rowsOf(shard, 'SELECT to_value FROM series_break ORDER BY to_ms');
+  expect(breaks.map(({ to_value }) => to_value)).toEqual([0, 500, 1_000]);
+});
+
+test('a late high reading changes what the second reading after it shows', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, [at('09:00', 1_000), at('09:30', 1_200), at('10:00', 1_600)]);
+  await rollUpSite(shard, siteOf({}));
+  await landReadings(shard, [at('09:15', 1_500)]);
+  await rollUpSite(shard, siteOf({}));
+  // The way back to 1500 is no growth: 100 Wh in half an hour.
+  const atTen = `SELECT power_w FROM series_quarter WHERE interval_start_ms = ${Date.parse('2024-06-02T10:00:00Z')}`;
+  expect(await rowsOf(shard, atTen)).toEqual([{ power_w: 200 }]);
 });
