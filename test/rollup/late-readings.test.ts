@@ -62,6 +62,22 @@ test('a late reading that is a little above the next ones raises the high-water 
   expect(await energyByDay(shard)).toEqual({ '2026-03-26': 10 });
 });
 
+test('only the interval of a reading has its high-water mark', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, inTime);
+  await rollUpSite(shard, jitterSite);
+  const marks = await rowsOf(
+    shard,
+    `SELECT strftime(make_timestamp_ms(interval_start_ms), '%H:%M') AS clock, last_value FROM interval_energy
+     WHERE last_ms IS NOT NULL ORDER BY clock`,
+  );
+  const known = inTime.map(({ event_time, data }) => ({
+    clock: event_time.slice(11, 16),
+    last_value: data.total,
+  }));
+  expect(marks).toEqual(known);
+});
+
 test('a register that fell a little hours ago grows from its high-water mark, and not from its reading', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at('00:00', 1_000), at('00:30', 1_003), ...inTime.slice(1, -1)]);
