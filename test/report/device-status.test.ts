@@ -16,6 +16,8 @@ async function setUp(): Promise<ReportFixture> {
     devices: [{ id: deviceId(1), name: 'garage' }, { id: configured }],
     deviceGroups: { tenants: [deviceId(2), configured] },
   });
+  // All messages of these tests are stored before the clock.
+  fixture.clock.set(TEST_START_MS + 11 * 60_000);
   await landStatuses(fixture.shard, 0, [
     [1, 'online', 'data received'],
     [1, 'data'],
