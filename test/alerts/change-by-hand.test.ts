@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AlertState, emptyAlertState } from '../../src/alerts/alert-state.ts';
+import { type AlertState, emptyAlertState, isSnoozed } from '../../src/alerts/alert-state.ts';
 import { alertRequestSchema, changeByHand, SNOOZE_MS_MAX } from '../../src/alerts/change-by-hand.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
@@ -61,4 +61,20 @@ test('an alert keeps who saw it first; one that is over and others are not seen'
   expect(whoSaw(again)).toEqual(['ada', 'ben', null, null]);
   const all = changeByHand({ do: 'see', condition: 'all', by: 'eve' }, TEST_START_MS + HOUR_MS)(again);
   expect(whoSaw(all)).toEqual(['ada', 'ben', null, 'eve']);
+});
+
+test('a snooze is of its condition or of all, until its end, or until the clock is set back by more than its length', () => {
+  const isQuiet = (condition: string, nowMs: number) =>
+    isSnoozed(
+      { ...emptyAlertState, snoozes: [{ condition, atMs: 10_000, forMs: 1_000, by: 'anna' }] },
+      'disk',
+      nowMs,
+    );
+  expect(['disk', 'all', 'gap'].map((condition) => isQuiet(condition, 10_000))).toEqual([true, true, false]);
+  expect([9_000, 9_001, 10_999, 11_000].map((nowMs) => isQuiet('disk', nowMs))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
 });

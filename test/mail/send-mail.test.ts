@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type MailSettings, mailSchema } from '../../src/config/mail-settings.ts';
 import { type Mail, sendMail } from '../../src/mail/send-mail.ts';
 import { testCertificate } from '../support/test-certificate.ts';
@@ -43,12 +43,16 @@ test('a mail goes over TLS from the first byte', async () => {
   expect(received).toMatchObject([{ wasEncrypted: true }]);
 });
 
-test('a certificate that nobody trusts is refused, and the error names mail.ca', async () => {
+test('a certificate that nobody trusts is refused, also if the environment says otherwise, and the error names mail.ca', async () => {
   const { port, received } = await startMailServer();
-  expect(await failure({ port })).toMatchObject({
-    code: 'MailServerUntrusted',
-    message: expect.stringMatching(/self.signed certificate.*mail\.ca/),
-  });
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const reject of ['1', '0']) {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', reject);
+    expect(await failure({ port })).toMatchObject({
+      code: 'MailServerUntrusted',
+      message: expect.stringMatching(/self.signed certificate.*mail\.ca/),
+    });
+  }
   expect(received).toEqual([]);
 });
 
