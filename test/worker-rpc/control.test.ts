@@ -17,7 +17,7 @@ import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { createAskableRunner } from '../../src/worker-rpc/run-askable.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -105,18 +105,21 @@ describe('the owner of a warehouse', () => {
   });
 });
 
-test('a running service answers while it owns the warehouse, and leaves nothing behind', async () => {
-  const service = await createServiceProcess({ workgroups: [{ id: 'acme' }] });
-  await service.start();
-  const { dataDir } = service.config;
-  const control = createControl(dataDir);
-  await until('the warehouse is open', async () => {
-    const outcome = await control.ask('acme', 'status', undefined);
-    return outcome.kind === 'answer' && outcome.answer.workgroupId === 'acme';
-  });
-  expect(await service.stop()).toBe(0);
-  expect(readdirSync(join(dataDir, 'control'))).toEqual([]);
-});
+test.runIf(isFull)(
+  'a running service answers while it owns the warehouse, and leaves nothing behind',
+  async () => {
+    const service = await createServiceProcess({ workgroups: [{ id: 'acme' }] });
+    await service.start();
+    const { dataDir } = service.config;
+    const control = createControl(dataDir);
+    await until('the warehouse is open', async () => {
+      const outcome = await control.ask('acme', 'status', undefined);
+      return outcome.kind === 'answer' && outcome.answer.workgroupId === 'acme';
+    });
+    expect(await service.stop()).toBe(0);
+    expect(readdirSync(join(dataDir, 'control'))).toEqual([]);
+  },
+);
 
 describe('nobody is asked', () => {
   test('if no process has ever had the warehouse open', async () => {
