@@ -37,6 +37,8 @@ test('inputs try shows how a line would be read, or why it would not', async () 
   field wh  12
 `,
   ]);
+  const timeless = await inputs('try', '--line', 'power,host=garage,phase=L1 wh=12i');
+  expect(timeless.stdout).toContain('\n  time      when the message arrives\n');
   const asData = await inputs('try', '--line', 'power,host=garage,phase=L1 wh=12i', '--json');
   expect(JSON.parse(asData.stdout)).toMatchObject([
     {

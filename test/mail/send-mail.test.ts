@@ -43,7 +43,7 @@ test('a mail goes over TLS from the first byte', async () => {
   expect(received).toMatchObject([{ wasEncrypted: true }]);
 });
 
-test('a certificate that nobody trusts is refused, also if the environment says otherwise, and the error names mail.ca', async () => {
+test('a certificate that nobody trusts is refused even if the environment says otherwise, and the error names mail.ca', async () => {
   const { port, received } = await startMailServer();
   onTestFinished(() => void vi.unstubAllEnvs());
   for (const reject of ['1', '0']) {
