@@ -31,11 +31,12 @@ export async function reconcileSchedules(
   const present = new Map((await queue.schedules()).map((row) => [row.key, row]));
   for (const row of wanted) {
     const { key } = row;
-    const found = present.get(key);
+    const schedule = present.get(key);
     present.delete(key);
-    if (!found) changes.added.push(key);
-    else if (found.pattern !== row.pattern || found.timeZone !== row.timeZone) changes.changed.push(key);
-    else if (!isOnTime(found, row, nowMs)) changes.repaired.push(key);
+    if (!schedule) changes.added.push(key);
+    else if (schedule.pattern !== row.pattern || schedule.timeZone !== row.timeZone)
+      changes.changed.push(key);
+    else if (!isOnTime(schedule, row, nowMs)) changes.repaired.push(key);
     else continue;
     // This also moves the next job. Without its schedule the job could not get an id that a finished one has.
     await queue.schedule(row);

@@ -184,9 +184,9 @@ function followWorkgroups(
       demand.drop(id);
       ownedShards.giveUp(id, 'removed');
     }
-    for (const one of changed.filter(needsReopening)) {
-      ownedShards.giveUp(one.after.id, 'reconfigured');
-      demand.want(one.after.id);
+    for (const change of changed.filter(needsReopening)) {
+      ownedShards.giveUp(change.after.id, 'reconfigured');
+      demand.want(change.after.id);
     }
     // Changed alerts can cover a workgroup that hibernates, so all workgroups are assessed again.
     void wakeUps.assess((alerts ? workgroups.list() : added).map(({ id }) => id));

@@ -43,11 +43,11 @@ export function advanceAlarms(
   const isUnderWay = ({ condition, subject }: Alarm) => underWay.has(`${condition} ${subject}`);
   const continuingAlarms = state.alarms.flatMap((alarm): Alarm[] => {
     if (!(active as readonly string[]).includes(alarm.condition)) return [];
-    const found = bySubject.get(alarm.condition);
-    if (!found) return [alarm];
-    const own = found.get(alarm.subject);
+    const ofCondition = bySubject.get(alarm.condition);
+    if (!ofCondition) return [alarm];
+    const own = ofCondition.get(alarm.subject);
     if (own?.isUnclear) return [alarm];
-    if (found.delete(alarm.subject))
+    if (ofCondition.delete(alarm.subject))
       return [alarm.endedAtMs === null ? alarm : { ...alarm, endedAtMs: null }];
     if (!isUnderWay(alarm) && endsInSilence(alarm, nowMs)) return [];
     return [alarm.endedAtMs === null ? { ...alarm, endedAtMs: nowMs } : alarm];

@@ -81,10 +81,10 @@ export function openAlertBook(store: ObjectStore): AlertBook {
   }
 
   /** @returns false if another owner has an entry with this number or a higher one */
-  async function create(at: number, state: AlertState): Promise<boolean> {
+  async function create(candidate: number, state: AlertState): Promise<boolean> {
     const entry = { format: 1, writer, nonce: randomUUID(), state };
     const outcome = await createOnce(store, {
-      key: keyOf(at),
+      key: keyOf(candidate),
       bytes: Buffer.from(JSON.stringify(entry)),
       attemptsMax: 3,
     });
@@ -93,13 +93,13 @@ export function openAlertBook(store: ObjectStore): AlertBook {
       // The answer to an earlier attempt of this owner was lost.
       const isOwn =
         entrySchema.safeParse(tryParseJson(outcome.bytes.toString('utf8'))).data?.writer === writer;
-      return isOwn ? create(at + 1, state) : false;
+      return isOwn ? create(candidate + 1, state) : false;
     }
     const all = await keys();
     // A number can be free again, because old entries are deleted.
-    if (all.some((key) => key > keyOf(at))) return false;
-    number = at;
-    for (const key of all) if (key < keyOf(at)) await store.remove(key);
+    if (all.some((key) => key > keyOf(candidate))) return false;
+    number = candidate;
+    for (const key of all) if (key < keyOf(candidate)) await store.remove(key);
     return true;
   }
 

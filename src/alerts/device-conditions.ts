@@ -30,12 +30,12 @@ export const coverage: AlertCondition<'coverage'> = {
   isNews: true,
   find: (facts, { limit }: ConditionSettings<'coverage'>) =>
     facts.thinDays
-      ?.filter((one) => one.coverage < limit)
-      .map((one) =>
+      ?.filter((fact) => fact.coverage < limit)
+      .map((fact) =>
         ofDay(
           facts,
-          one,
-          `has readings for ${Math.floor(one.coverage * 100)} % of ${one.day}, which is final`,
+          fact,
+          `has readings for ${Math.floor(fact.coverage * 100)} % of ${fact.day}, which is final`,
         ),
       ),
 };
@@ -46,7 +46,7 @@ export const dayFlagged: AlertCondition<'dayFlagged'> = {
   find: (facts, { limit }) =>
     facts.flaggedDays
       ?.filter(({ flag }) => (limit as readonly string[]).includes(flag))
-      .map((one) => ofDay(facts, one, `has the flag ${one.flag} on ${one.day}`, one.flag)),
+      .map((fact) => ofDay(facts, fact, `has the flag ${fact.flag} on ${fact.day}`, fact.flag)),
 };
 
 export const dayRestated: AlertCondition<'dayRestated'> = {
@@ -55,12 +55,12 @@ export const dayRestated: AlertCondition<'dayRestated'> = {
   endsQuietly: true,
   digestMs: HOUR_MS,
   find: (facts) =>
-    facts.restatedDays?.map((one) =>
+    facts.restatedDays?.map((fact) =>
       ofDay(
         facts,
-        one,
-        `has ${wh(one.afterWh)} on ${one.day} instead of ${wh(one.beforeWh)}`,
-        String(one.version),
+        fact,
+        `has ${wh(fact.afterWh)} on ${fact.day} instead of ${wh(fact.beforeWh)}`,
+        String(fact.version),
       ),
     ),
 };

@@ -80,13 +80,14 @@ export function listAlerts(
       .map(({ condition, atMs, forMs, by }) => ({ condition, until: formatInstant(atMs + forMs), by })),
     channels: channels.map((channel) => {
       const { id } = channel;
-      const found = state.channels[id];
+      const channelState = state.channels[id];
       return {
         id,
         kind: channelKinds.find((kind) => channel[kind] !== undefined)!,
-        lastSentAt: found?.lastSentAtMs === undefined ? null : formatInstant(found.lastSentAtMs),
-        lastError: found?.lastError?.message ?? null,
-        waiting: found?.message !== undefined,
+        lastSentAt:
+          channelState?.lastSentAtMs === undefined ? null : formatInstant(channelState.lastSentAtMs),
+        lastError: channelState?.lastError?.message ?? null,
+        waiting: channelState?.message !== undefined,
       };
     }),
   };

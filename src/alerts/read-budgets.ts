@@ -24,12 +24,12 @@ export async function readBudgets(
   const month = endDay.slice(0, 7);
   const range = { startDay: `${month}-01`, endDay };
   const sites = workgroup.sites.filter(({ meters }) => meters.length > 0).slice(0, BUDGET_SITES_MAX);
-  const found: Array<NonNullable<AlertFacts['budgets']>[number]> = [];
+  const budgets: Array<NonNullable<AlertFacts['budgets']>[number]> = [];
   for (const site of sites) {
     const question = { workgroup, site, zone: workgroup.timezone, generation, ...range };
     const read = await siteVariance(question, { scenario: undefined, today }).read(lake);
     const { actualWh, budgetWh } = read(range).total;
-    found.push({ site: site.name, month, actualWh, budgetWh });
+    budgets.push({ site: site.name, month, actualWh, budgetWh });
   }
-  return found;
+  return budgets;
 }

@@ -51,12 +51,12 @@ export async function countQuarantined(
   request: MessageFilter,
   { defaultTable }: QuarantineOptions,
 ): Promise<{ kept: number; readable: number }> {
-  const found = { kept: 0, readable: 0 };
+  const counts = { kept: 0, readable: 0 };
   for await (const rows of pages(shard)) {
-    found.kept += rows.length;
-    found.readable += decode(rows, request, { names: createNameTable(), defaultTable }).keys.length;
+    counts.kept += rows.length;
+    counts.readable += decode(rows, request, { names: createNameTable(), defaultTable }).keys.length;
   }
-  return found;
+  return counts;
 }
 
 /**
@@ -114,22 +114,22 @@ function decode(
   { names, defaultTable }: { names: NameTable; defaultTable: string | undefined },
 ): { columns: MessageColumns; keys: Key[] } {
   const columns = createColumns(rows.length);
-  const found: Key[] = [];
+  const readable: Key[] = [];
   for (const row of rows) {
     const value = plainValue(row.bytes.bytes);
     if (value === undefined) continue;
     const before = columns.count;
     appendMessage(columns, names, value, undefined, defaultTable);
-    if (columns.count > before) found.push(row);
+    if (columns.count > before) readable.push(row);
   }
   columns.rejected = [];
   const tableId = table === undefined ? undefined : names.idOf(table);
-  const rowsInRange = [...found.keys()].filter((row) => {
+  const rowsInRange = [...readable.keys()].filter((row) => {
     const eventMs = instantAt(columns.eventTime, row);
     return eventMs >= fromMs && eventMs < toMs && (tableId === undefined || columns.table[row] === tableId);
   });
   keepRows(columns, rowsInRange);
-  return { columns, keys: rowsInRange.map((row) => found[row]!) };
+  return { columns, keys: rowsInRange.map((row) => readable[row]!) };
 }
 
 /** Decodes a message: an item of CBOR, or JSON text. Undefined if it is neither. */

@@ -142,14 +142,15 @@ export async function openGaps(
       detectedAtMs: row.detected_at_ms,
     };
     const { fromMs, toMs } = boundsOf(gap);
-    const found = await ask(fromMs);
-    if (found instanceof Error) {
-      gaps.push({ ...gap, available: 'unknown', note: found.message });
+    const availability = await ask(fromMs);
+    if (availability instanceof Error) {
+      gaps.push({ ...gap, available: 'unknown', note: availability.message });
       continue;
     }
-    const isGone = found.kind !== 'all' && (found.firstMs === undefined || found.firstMs >= toMs - 1);
-    const available = isGone ? ('nothing' as const) : found.kind;
-    const note = available === 'all' ? undefined : missingText({ ...found, kind: available });
+    const isGone =
+      availability.kind !== 'all' && (availability.firstMs === undefined || availability.firstMs >= toMs - 1);
+    const available = isGone ? ('nothing' as const) : availability.kind;
+    const note = available === 'all' ? undefined : missingText({ ...availability, kind: available });
     gaps.push({ ...gap, available, note });
   }
   return gaps;

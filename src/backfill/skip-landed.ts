@@ -37,8 +37,8 @@ export async function withoutLanded(
       offsets: rows.map((row) => offsetAt(columns, row)),
       log_epoch: wanted.logEpoch ?? null,
     };
-    const note = (found: Array<{ stream_offset: bigint; event_time_ms: bigint }>) => {
-      for (const row of found) landed.add(`${row.stream_offset} ${row.event_time_ms}`);
+    const note = (landedRows: Array<{ stream_offset: bigint; event_time_ms: bigint }>) => {
+      for (const row of landedRows) landed.add(`${row.stream_offset} ${row.event_time_ms}`);
     };
     note(await query(connection, 'backfill/find_landed', parameters));
     const [trimmed] = await query<{ is_trimmed: boolean }>(connection, 'backfill/find_trimmed', {

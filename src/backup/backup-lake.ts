@@ -76,9 +76,10 @@ export async function copyObjects(
       for (const one of missing) await put(one, join(stagingDir, one.key));
     } else {
       const path = join(stagingDir, 'object');
-      for (const one of missing) {
-        if (!(await source.store.download(one.key, path, one, signal))) throw changedMeanwhile(source.store);
-        await put(one, path);
+      for (const object of missing) {
+        if (!(await source.store.download(object.key, path, object, signal)))
+          throw changedMeanwhile(source.store);
+        await put(object, path);
       }
     }
   } finally {

@@ -162,12 +162,12 @@ export async function verifyState(
 
 /** The first state that was stored at or after a time, or the newest one. */
 async function findManifest(store: ObjectStore, atMs: number): Promise<Manifest | undefined> {
-  let found: string | undefined;
+  let newestKey: string | undefined;
   for await (const { key } of store.list('manifests/')) {
-    found = key;
+    newestKey = key;
     if (Number(key.slice('manifests/'.length).slice(0, 15)) >= atMs) break;
   }
-  return found === undefined ? undefined : readManifest(store, found);
+  return newestKey === undefined ? undefined : readManifest(store, newestKey);
 }
 
 async function readManifest(store: ObjectStore, key: string): Promise<Manifest> {

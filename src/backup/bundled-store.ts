@@ -19,17 +19,17 @@ interface BundledFile {
  * @throws TerminalError `ObjectDamaged` if a file is not within its bundle
  */
 export function bundledFiles(commit: StoredCommit): Map<string, BundledFile> {
-  const found = new Map<string, BundledFile>();
-  if (commit.format === 1 || !commit.bundles) return found;
+  const byKey = new Map<string, BundledFile>();
+  if (commit.format === 1 || !commit.bundles) return byKey;
   const files = new Map(commit.files.map((file) => [file.name, file]));
   for (const { key: bundle, bytes, places } of commit.bundles) {
     for (const { name, offset } of places) {
       const file = files.get(name);
       if (file && offset + file.bytes > bytes) throw outside(commit, name, bundle);
-      if (file) found.set(fileKey(file), { bundle, offset, bytes: file.bytes });
+      if (file) byKey.set(fileKey(file), { bundle, offset, bytes: file.bytes });
     }
   }
-  return found;
+  return byKey;
 }
 
 function outside({ sequence, workgroupId }: StoredCommit, name: string, bundle: string): TerminalError {

@@ -120,10 +120,10 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
     }
     found.files = soundFiles.size;
     const soundPacks = new Map<string, number>();
-    for (const [at, commit] of snapshots.toReversed().entries()) {
+    for (const [index, commit] of snapshots.toReversed().entries()) {
       options.onProgress?.(commit.snapshot.pack);
       const isSound = await check(commit.snapshot.pack, async () => {
-        await verifySnapshot(options, commit, at === 0);
+        await verifySnapshot(options, commit, index === 0);
         for (const { key, bytes } of await packsOf(store, commit.snapshot, signal))
           soundPacks.set(key, bytes);
       }, [commit.sequence]);

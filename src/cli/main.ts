@@ -151,13 +151,13 @@ async function createProgram(
 
 /** Finds a command within commands. Commander's own help command cannot do that. */
 function commandAt(program: Command, path: readonly string[]): Command {
-  let found = program;
+  let command = program;
   for (const name of path) {
-    const next = found.commands.find((command) => command.name() === name);
-    if (!next) return found.error(`unknown command '${name}'`, { code: 'commander.unknownCommand' });
-    found = next;
+    const next = command.commands.find((child) => child.name() === name);
+    if (!next) return command.error(`unknown command '${name}'`, { code: 'commander.unknownCommand' });
+    command = next;
   }
-  return found;
+  return command;
 }
 
 const help = `

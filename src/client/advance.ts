@@ -59,33 +59,33 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
     askedOffset !== undefined && batch.nextOffset !== undefined && batch.nextOffset < askedOffset;
   // A next position before the requested one is not used. The messages show how far the read got.
   const named = wentBack ? undefined : batch.nextOffset;
-  const found = locateNewMessages(batch.columns, {
+  const located = locateNewMessages(batch.columns, {
     lastOffset: position.lastOffset,
     nextOffset: named,
     asked: askedOffset,
   });
-  const inclusive = position.inclusive || found.hasAsked;
-  const ask = nextAsk(position.ask, named, found.arrivedLast, inclusive);
-  const hasMoved = !sameAsk(ask, position.ask) || found.lastOffset !== position.lastOffset;
-  const isNew = found.messages > found.unplaced || (hasMoved && found.messages > 0);
+  const inclusive = position.inclusive || located.hasAsked;
+  const ask = nextAsk(position.ask, named, located.arrivedLast, inclusive);
+  const hasMoved = !sameAsk(ask, position.ask) || located.lastOffset !== position.lastOffset;
+  const isNew = located.messages > located.unplaced || (hasMoved && located.messages > 0);
   const isSuspicious =
     batch.upToDate === false ||
     // Some servers answer 0 and no messages at the head of the stream.
     (wentBack && batch.nextOffset !== 0n) ||
-    found.unplaced > 0 ||
+    located.unplaced > 0 ||
     (batch.upToDate === undefined &&
       askedOffset !== undefined &&
-      found.duplicates > DUPLICATES_OF_A_QUIET_STREAM_MAX);
-  if (!hasMoved && !isNew && isSuspicious) return afterStall(position, batch, found, bounds);
+      located.duplicates > DUPLICATES_OF_A_QUIET_STREAM_MAX);
+  if (!hasMoved && !isNew && isSuspicious) return afterStall(position, batch, located, bounds);
 
-  const gap = gapOf(position, batch, found);
+  const gap = gapOf(position, batch, located);
   return {
     kind: 'deliver',
     position: {
       ask,
       epoch: batch.epoch ?? position.epoch,
-      lastOffset: found.lastOffset,
-      lastStoreTimeMs: latest(position.lastStoreTimeMs, found.lastStoreTimeMs),
+      lastOffset: located.lastOffset,
+      lastStoreTimeMs: latest(position.lastStoreTimeMs, located.lastStoreTimeMs),
       inclusive,
       gap: undefined,
       failures: 0,
@@ -95,12 +95,12 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
       stalls: 0,
     },
     columns: batch.columns,
-    keep: { rows: found.rows, afterOffset: position.lastOffset, throughOffset: found.throughOffset },
-    messages: found.messages,
-    duplicates: found.duplicates,
-    beyond: found.beyond,
-    outOfOrder: found.outOfOrder,
-    upToDate: batch.upToDate ?? (found.messages === 0 && !hasMoved),
+    keep: { rows: located.rows, afterOffset: position.lastOffset, throughOffset: located.throughOffset },
+    messages: located.messages,
+    duplicates: located.duplicates,
+    beyond: located.beyond,
+    outOfOrder: located.outOfOrder,
+    upToDate: batch.upToDate ?? (located.messages === 0 && !hasMoved),
     gap,
   };
 }

@@ -50,26 +50,26 @@ export function locateNewMessages(
   const isReached = (offset: Offset) => reached !== undefined && offset <= reached;
   const isPlain =
     isRising(batch, lastOffset) && (end < 0 || isReached(offsetAt(batch, end))) && rejected.every(isReached);
-  const found = isPlain
+  const located = isPlain
     ? locateInOrder(batch, asked)
     : surveyRows(batch, lastOffset, reached, rejected, asked);
-  const { throughOffset = isPlain ? reached : undefined } = found;
+  const { throughOffset = isPlain ? reached : undefined } = located;
   const isNew = (offset: Offset) => lastOffset === undefined || offset > lastOffset;
   const isDue = (offset: Offset) => throughOffset === undefined || offset <= throughOffset;
   const newRejected = rejected.filter(isNew);
   const dueRejected = newRejected.filter(isDue);
   const unplaced = batch.rejected.length - rejected.length;
   return {
-    ...found,
+    ...located,
     throughOffset,
-    messages: found.messages + dueRejected.length + unplaced,
+    messages: located.messages + dueRejected.length + unplaced,
     unplaced,
-    duplicates: found.duplicates + rejected.length - newRejected.length,
-    beyond: found.beyond + newRejected.length - dueRejected.length,
-    firstOffset: dueRejected.reduce(older, found.firstOffset),
-    lastOffset: dueRejected.reduce(newest, newest(lastOffset, found.lastOffset)),
+    duplicates: located.duplicates + rejected.length - newRejected.length,
+    beyond: located.beyond + newRejected.length - dueRejected.length,
+    firstOffset: dueRejected.reduce(older, located.firstOffset),
+    lastOffset: dueRejected.reduce(newest, newest(lastOffset, located.lastOffset)),
     arrivedLast,
-    hasAsked: found.hasAsked || (asked !== undefined && rejected.includes(asked)),
+    hasAsked: located.hasAsked || (asked !== undefined && rejected.includes(asked)),
   };
 }
 

@@ -96,7 +96,7 @@ export function inNewLog(position: Position, { reason, epoch, to, tail }: LogInt
 }
 
 /** The gap to report with this batch; undefined if there is none. */
-export function gapOf(position: Position, batch: BatchOutcome, found: LocatedMessages): Gap | undefined {
+export function gapOf(position: Position, batch: BatchOutcome, located: LocatedMessages): Gap | undefined {
   const isClamped =
     batch.clamped === 'retention' &&
     position.ask.kind === 'timestamp' &&
@@ -115,8 +115,8 @@ export function gapOf(position: Position, batch: BatchOutcome, found: LocatedMes
   if (gap === undefined) return undefined;
   return {
     ...gap,
-    to: gap.to ?? found.firstOffset ?? batch.nextOffset ?? batch.earliestOffset,
-    toTimeMs: endOf(gap, batch, found),
+    to: gap.to ?? located.firstOffset ?? batch.nextOffset ?? batch.earliestOffset,
+    toTimeMs: endOf(gap, batch, located),
   };
 }
 

@@ -201,13 +201,13 @@ export function refuseWrongExports(
   const listOf = (value: unknown) => (Array.isArray(value) ? value : []);
   const known = listOf(workgroups).flatMap((one) => workgroupSchema.safeParse(one).data ?? []);
   const seen = new Set<string>();
-  for (const [index, one] of listOf(exports).entries()) {
+  for (const [index, settings] of listOf(exports).entries()) {
     const refuse = (at: Array<string | number>, message: string) =>
       context.addIssue({ code: 'custom', path: ['exports', index, ...at], message });
-    const id = named.safeParse(one).data?.id;
+    const id = named.safeParse(settings).data?.id;
     if (id !== undefined && seen.has(id)) refuse(['id'], `"${id}" is used twice`);
     if (id !== undefined) seen.add(id);
-    const question = questionSchema.safeParse(one).data;
+    const question = questionSchema.safeParse(settings).data;
     if (!question) continue;
     const workgroup = known.find((other) => other.id === question.workgroup);
     if (workgroup) refuseUnknown(question, workgroup, refuse);
@@ -244,10 +244,10 @@ function refuseUnknown(
     refuse(['report'], `needs meters, and workgroup ${id} has none`);
   if (report === 'balance' && roles.length === 0)
     refuse(['report'], `needs sources with roles, and workgroup ${id} has none`);
-  for (const [at, code] of meters.entries()) {
+  for (const [meterIndex, code] of meters.entries()) {
     if (!codes.includes(code))
       refuse(
-        ['meters', at],
+        ['meters', meterIndex],
         `no meter of workgroup ${id} has the code "${code}"; its codes are ${namesOf(codes)}`,
       );
   }

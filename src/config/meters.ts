@@ -102,11 +102,11 @@ export function refuseUnknownMeters(
 ): void {
   const codes = new Set(meters.map(({ code }) => code));
   for (const [index, site] of sites.entries())
-    for (const [at, { code }] of site.meters.entries())
+    for (const [meterIndex, { code }] of site.meters.entries())
       if (!codes.has(code))
         context.addIssue({
           code: 'custom',
-          path: ['sites', index, 'meters', at, 'code'],
+          path: ['sites', index, 'meters', meterIndex, 'code'],
           message: `no meter has the code "${code}"; add it to meters`,
         });
 }
@@ -138,7 +138,7 @@ function refuseTimes(
 }
 
 /** A whole device and one of its sources would count the same energy. */
-function isSame(one: Member, other: Member): boolean {
-  if (one.code !== other.code || one.id !== other.id) return false;
-  return one.source === undefined || other.source === undefined || one.source === other.source;
+function isSame(member: Member, other: Member): boolean {
+  if (member.code !== other.code || member.id !== other.id) return false;
+  return member.source === undefined || other.source === undefined || member.source === other.source;
 }

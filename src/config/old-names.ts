@@ -6,15 +6,15 @@ const PIPELINE = { openShardsMax: 'openWorkgroupsMax', threads: 'warehouseThread
 const ENERGY_STREAM = { registerEpochs: 'registerChanges' };
 
 /** The old names that a configuration or a workgroup has, with what to write instead. */
-const found = new WeakMap<Config | WorkgroupConfig, readonly Problem[]>();
+const warningsOf = new WeakMap<Config | WorkgroupConfig, readonly Problem[]>();
 
 export function noteOldNames(owner: Config | WorkgroupConfig, warnings: readonly Problem[]): void {
-  if (warnings.length > 0) found.set(owner, warnings);
+  if (warnings.length > 0) warningsOf.set(owner, warnings);
 }
 
 /** Warnings about old names, by path in the configuration or in the workgroup. */
 export function oldNamesOf(owner: Config | WorkgroupConfig): readonly Problem[] {
-  return found.get(owner) ?? [];
+  return warningsOf.get(owner) ?? [];
 }
 
 /**

@@ -80,13 +80,13 @@ function between(level: string, texts: readonly string[]): readonly string[] | u
   const first = texts[0]!;
   const last = texts.at(-1)!;
   if (!level.startsWith(first) || !level.endsWith(last)) return undefined;
-  const found: string[] = [];
+  const values: string[] = [];
   let end = level.length - last.length;
   for (const text of texts.slice(1, -1).reverse()) {
     const at = level.lastIndexOf(text, end - 1 - text.length);
     if (at < 0) return undefined;
-    found.unshift(level.slice(at + text.length, end));
+    values.unshift(level.slice(at + text.length, end));
     end = at;
   }
-  return end > first.length ? [level.slice(first.length, end), ...found] : undefined;
+  return end > first.length ? [level.slice(first.length, end), ...values] : undefined;
 }

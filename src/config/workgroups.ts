@@ -122,11 +122,13 @@ function keepSame({ byId }: Index, workgroup: WorkgroupConfig): WorkgroupConfig 
 function changeBetween(before: Index, after: Index): WorkgroupsChange {
   return {
     added: after.list.filter(({ id }) => !before.byId.has(id)),
-    changed: after.list.flatMap((one) => {
-      const old = before.byId.get(one.id);
+    changed: after.list.flatMap((workgroup) => {
+      const old = before.byId.get(workgroup.id);
       if (!old) return [];
-      const isSame = old === one && isDeepStrictEqual(before.exports.get(one.id), after.exports.get(one.id));
-      return isSame ? [] : [{ before: old, after: one }];
+      const isSame =
+        old === workgroup &&
+        isDeepStrictEqual(before.exports.get(workgroup.id), after.exports.get(workgroup.id));
+      return isSame ? [] : [{ before: old, after: workgroup }];
     }),
     removed: before.list.filter(({ id }) => !after.byId.has(id)),
     alerts: before.alerts !== after.alerts,

@@ -100,16 +100,16 @@ export const ingestRules: readonly Rule[] = [
     needs: ['write'],
     async check(probe) {
       const items = [1, 2, 3].map((number) => telemetryItem(probe, number));
-      const one = await sendOwn(probe, items);
-      const other = await sendOwn(probe, items);
-      const seen = batchOf(await probe.read(`offset=${one.firstOffset}&limit=6`));
+      const first = await sendOwn(probe, items);
+      const second = await sendOwn(probe, items);
+      const seen = batchOf(await probe.read(`offset=${first.firstOffset}&limit=6`));
       const offsets = seen.messages.map(({ offset }) => offset);
       must(
         isDeepStrictEqual(
           [offsets[0], offsets[2], offsets[3], offsets[5]],
-          [one.firstOffset, one.lastOffset, other.firstOffset, other.lastOffset],
+          [first.firstOffset, first.lastOffset, second.firstOffset, second.lastOffset],
         ),
-        () => `messages ${offsets.join(', ')} for ${shorten([one, other])}`,
+        () => `messages ${offsets.join(', ')} for ${shorten([first, second])}`,
         seen.sent,
       );
     },

@@ -159,12 +159,16 @@ async function findByKey(
   text: string,
 ): Promise<number | undefined> {
   if (key === undefined) return undefined;
-  const [found] = await query<{ correction_id: number; request: string }>(connection, 'correction/find_key', {
-    key,
-  });
-  if (found && found.request !== text)
-    throw refusal('key', `was used for another correction, ${found.correction_id}; give each its own`);
-  return found?.correction_id;
+  const [stored] = await query<{ correction_id: number; request: string }>(
+    connection,
+    'correction/find_key',
+    {
+      key,
+    },
+  );
+  if (stored && stored.request !== text)
+    throw refusal('key', `was used for another correction, ${stored.correction_id}; give each its own`);
+  return stored?.correction_id;
 }
 
 /** Device, source and time of a correction. An undo has the fields of the correction that it undoes. */
@@ -194,7 +198,7 @@ async function placeOf(
 }
 
 async function undonePlace(connection: DuckDBConnection, correctionId: number): Promise<Place> {
-  const [found] = await query<{
+  const [stored] = await query<{
     kind: CorrectionRequest['kind'];
     device: string;
     source: string;
@@ -204,18 +208,18 @@ async function undonePlace(connection: DuckDBConnection, correctionId: number): 
     to_ms: number;
     undone_by: number | null;
   }>(connection, 'correction/find_correction', { correction_id: BigInt(correctionId) });
-  if (!found) throw refusal('correction', `there is no correction ${correctionId}`);
-  if (found.kind === 'undo')
+  if (!stored) throw refusal('correction', `there is no correction ${correctionId}`);
+  if (stored.kind === 'undo')
     throw refusal('correction', `${correctionId} undoes another one; make that correction again instead`);
-  if (found.undone_by !== null)
-    throw refusal('correction', `${correctionId} is undone already, by ${found.undone_by}`);
+  if (stored.undone_by !== null)
+    throw refusal('correction', `${correctionId} is undone already, by ${stored.undone_by}`);
   return {
-    device: found.device,
-    source: found.source,
-    fromMs: found.from_ms,
-    toMs: found.to_ms,
-    ...(found.day !== null && { day: found.day }),
-    ...(found.timezone !== null && { timezone: found.timezone }),
+    device: stored.device,
+    source: stored.source,
+    fromMs: stored.from_ms,
+    toMs: stored.to_ms,
+    ...(stored.day !== null && { day: stored.day }),
+    ...(stored.timezone !== null && { timezone: stored.timezone }),
   };
 }
 

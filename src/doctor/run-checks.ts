@@ -28,13 +28,13 @@ const CHECK_MS_MAX = 10 * SECOND_MS;
 
 /** Runs all checks at the same time. @returns their findings in the order of the checks */
 export async function runChecks(checks: readonly Check[], withinMs = CHECK_MS_MAX): Promise<DoctorFinding[]> {
-  const found = await Promise.all(
+  const findings = await Promise.all(
     checks.map(async (check) => {
       const facts = await runOne(check, withinMs);
       return facts.map((fact) => ({ check: check.name, ...fact }));
     }),
   );
-  return found.flat();
+  return findings.flat();
 }
 
 async function runOne({ run }: Check, withinMs: number): Promise<Fact[]> {

@@ -43,14 +43,14 @@ export function describeDevice(sources: readonly SourceFacts[], facts: DeviceFac
     role,
     energyWh: facts.energyWh,
     text: ruleText(rule, role, sources, facts),
-    sources: sources.map((one) => ({
-      source: one.source,
-      role: one.role,
-      negativeRole: one.negativeRole,
-      counts: one.counts,
-      part: one.part,
-      energyWh: one.energyWh,
-      reason: reasonOf(one, sources, rule, role, facts),
+    sources: sources.map((source) => ({
+      source: source.source,
+      role: source.role,
+      negativeRole: source.negativeRole,
+      counts: source.counts,
+      part: source.part,
+      energyWh: source.energyWh,
+      reason: reasonOf(source, sources, rule, role, facts),
     })),
     flags: (['mixed', 'undeclared', 'incomplete'] as const)
       .filter((flag) => facts.flags.includes(flag))
@@ -107,34 +107,34 @@ function ruleText(
 }
 
 function reasonOf(
-  one: SourceFacts,
+  source: SourceFacts,
   sources: readonly SourceFacts[],
   rule: Rule,
   role: string | null,
   { totalSource }: DeviceFacts,
 ): string {
-  if (!one.counts) return whyNot(one, sources, rule, role, totalSource);
-  const silent = one.hasEnergy ? '' : '; it has no energy on this day';
+  if (!source.counts) return whyNot(source, sources, rule, role, totalSource);
+  const silent = source.hasEnergy ? '' : '; it has no energy on this day';
   if (rule === 'total_source') return `the total source${silent}`;
-  if (one.role === null) return `no role is declared${silent}`;
-  if (one.part === 'whole') return `has the role ${role}${silent}`;
-  const open = one.hasEnergy && one.energyWh === null;
-  return `counts as ${role} where it ${one.part === 'rise' ? 'rises' : 'falls'}${silent}${open ? '; its readings are too far apart to separate that part' : ''}`;
+  if (source.role === null) return `no role is declared${silent}`;
+  if (source.part === 'whole') return `has the role ${role}${silent}`;
+  const open = source.hasEnergy && source.energyWh === null;
+  return `counts as ${role} where it ${source.part === 'rise' ? 'rises' : 'falls'}${silent}${open ? '; its readings are too far apart to separate that part' : ''}`;
 }
 
 function whyNot(
-  one: SourceFacts,
+  source: SourceFacts,
   sources: readonly SourceFacts[],
   rule: Rule,
   role: string | null,
   totalSource: string | null,
 ): string {
   if (rule === 'total_source') return `the total source ${totalSource} stands for the device`;
-  if (!one.isListed) return 'the setting sources of the device does not name it';
-  if (one.role === null) return 'no role is declared for it on this day';
-  const container = sources.find(({ source }) => source === one.container);
-  if (container?.isListed && container.role !== null) return `${one.container} measures it too`;
-  return `its role is ${[one.role, ...(one.negativeRole === null ? [] : [one.negativeRole])].join(' or ')}, not ${role}`;
+  if (!source.isListed) return 'the setting sources of the device does not name it';
+  if (source.role === null) return 'no role is declared for it on this day';
+  const container = sources.find((other) => other.source === source.container);
+  if (container?.isListed && container.role !== null) return `${source.container} measures it too`;
+  return `its role is ${[source.role, ...(source.negativeRole === null ? [] : [source.negativeRole])].join(' or ')}, not ${role}`;
 }
 
 function flagReason(flag: string, sources: readonly SourceFacts[]): string {

@@ -100,11 +100,11 @@ async function readSplits(
     series: 'FROM reported_series',
   });
   await createTable(connection, 'rise_fall', splits, { day, ...bounds });
-  const found = await query<{ source: string; rise_wh: number | null; fall_wh: number | null }>(
+  const splitRows = await query<{ source: string; rise_wh: number | null; fall_wh: number | null }>(
     connection,
     'explain/find_splits',
   );
-  return new Map(found.map(({ source, rise_wh, fall_wh }) => [source, { rise: rise_wh, fall: fall_wh }]));
+  return new Map(splitRows.map(({ source, rise_wh, fall_wh }) => [source, { rise: rise_wh, fall: fall_wh }]));
 }
 
 async function createTable(

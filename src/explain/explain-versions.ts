@@ -93,15 +93,15 @@ async function readBatches(
     end_ms: BigInt(day.endMs),
   });
   const batches = rows.map(
-    (one): VersionBatch => ({
-      batch: String(one.batch_id),
-      origin: one.origin,
-      landedAt: formatInstantOrNull(one.landed_at_ms),
-      readings: one.readings,
-      lateReadings: one.late_readings,
-      from: instant(one.from_ms),
-      to: instant(one.to_ms),
-      touchesDay: one.touches_day,
+    (batchRow): VersionBatch => ({
+      batch: String(batchRow.batch_id),
+      origin: batchRow.origin,
+      landedAt: formatInstantOrNull(batchRow.landed_at_ms),
+      readings: batchRow.readings,
+      lateReadings: batchRow.late_readings,
+      from: instant(batchRow.from_ms),
+      to: instant(batchRow.to_ms),
+      touchesDay: batchRow.touches_day,
     }),
   );
   return batches.some(({ touchesDay }) => touchesDay)

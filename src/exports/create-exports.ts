@@ -100,15 +100,15 @@ export function createExports(options: ExportsOptions): Exports {
       if (failures.length > 0) throw failures[0];
     },
     async run(exportId, { period: asked, corrected }, signal) {
-      const one = open(exportId);
-      const period = periodToRun(one, asked, clock.now());
+      const opened = open(exportId);
+      const period = periodToRun(opened, asked, clock.now());
       const release = await hold(exportId);
       if (!release)
         throw new TransientError(
           'ExportBusy',
           `another process works on export ${exportId}; try again in a moment`,
         );
-      return runByHand(one, period, corrected, deps, signal).finally(release);
+      return runByHand(opened, period, corrected, deps, signal).finally(release);
     },
   };
 }

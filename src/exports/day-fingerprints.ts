@@ -22,20 +22,20 @@ export async function readFingerprints(
   connection: DuckDBConnection,
   select: RowSelect,
 ): Promise<{ days: DayFingerprint[]; totalWh: number | null }> {
-  const found = await queryText<{
+  const rows = await queryText<{
     day: string;
     row_count: bigint;
     energy_wh: bigint | null;
     total_wh: bigint | null;
     hash: string;
   }>(connection, fingerprintSql(select), select.parameters);
-  const days = found.map(({ day, row_count, energy_wh, hash }) => ({
+  const days = rows.map(({ day, row_count, energy_wh, hash }) => ({
     day,
     rows: Number(row_count),
     energyWh: Number(energy_wh ?? 0),
     hash,
   }));
-  const totals = found.flatMap(({ total_wh }) => (total_wh === null ? [] : [Number(total_wh)]));
+  const totals = rows.flatMap(({ total_wh }) => (total_wh === null ? [] : [Number(total_wh)]));
   return { days, totalWh: totals.length === 0 ? null : totals.reduce((sum, wh) => sum + wh, 0) };
 }
 

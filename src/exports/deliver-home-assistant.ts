@@ -65,7 +65,7 @@ async function readSeries(
   const report = await openReport(query, { generation, lake, signal });
   const { reads, sql, parameters, columns } = report.rows({ startDay: `${firstMonth}-01`, endDay });
   const source = columns.includes('source') ? '' : ', NULL::VARCHAR AS source';
-  const found = await lake.run(
+  const rows = await lake.run(
     reads,
     (connection) =>
       queryText<{ device: string; device_name: string | null; source: string | null; days: string }>(
@@ -75,12 +75,12 @@ async function readSeries(
       ),
     signal,
   );
-  if (found.length > SERIES_MAX)
+  if (rows.length > SERIES_MAX)
     throw new TerminalError(
       'TooManyStatistics',
       `there are more than ${SERIES_MAX.toLocaleString('en')} devices and sources; choose devices, and make several exports`,
     );
-  return found.map(({ device, device_name, source: name, days }) => ({
+  return rows.map(({ device, device_name, source: name, days }) => ({
     id: energyStatisticId(workgroup.id, device, name),
     name: [device_name ?? device, ...(name === null ? [] : [name])].join(' '),
     days: JSON.parse(days) as DailySeries['days'],

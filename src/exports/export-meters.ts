@@ -6,12 +6,12 @@ import type { DayRange } from '../report/site-report.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import type { ExportedReport, ExportQuery, OpenReport } from './exported-report.ts';
 
-export const openMeterData: OpenReport = (query, at) => {
+export const openMeterData: OpenReport = (query, context) => {
   const meters = metersOf(query);
   const { timezone: zone } = query.workgroup;
   const splits = hasSplits(query.workgroup);
   const days = ({ startDay, endDay }: DayRange) =>
-    memberDays(at.generation, {
+    memberDays(context.generation, {
       members: meters.map(memberOf),
       startDay,
       endDay,
@@ -19,16 +19,16 @@ export const openMeterData: OpenReport = (query, at) => {
       ownZone: zone,
       splits,
     });
-  return reportOf(meters, meterRows, days, at);
+  return reportOf(meters, meterRows, days, context);
 };
 
-export const openBudgetData: OpenReport = async (query, at) => {
+export const openBudgetData: OpenReport = async (query, context) => {
   const meters = metersOf(query);
   const codes = meters.map(({ code }) => code);
   const { scenario } = query.config;
-  await checkScenario(at.lake, at.generation, codes, scenario, at.signal);
-  const days = (range: DayRange) => budgetDays(at.generation, { ...range, codes }, scenario);
-  return reportOf(meters, budgetRows, days, at);
+  await checkScenario(context.lake, context.generation, codes, scenario, context.signal);
+  const days = (range: DayRange) => budgetDays(context.generation, { ...range, codes }, scenario);
+  return reportOf(meters, budgetRows, days, context);
 };
 
 function reportOf(

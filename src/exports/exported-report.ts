@@ -25,5 +25,5 @@ export interface ExportedReport {
 
 export type OpenReport = (
   query: ExportQuery,
-  at: { generation: Generation; lake: LakeReader; signal?: AbortSignal | undefined },
+  context: { generation: Generation; lake: LakeReader; signal?: AbortSignal | undefined },
 ) => ExportedReport | Promise<ExportedReport>;

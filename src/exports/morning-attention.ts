@@ -28,29 +28,31 @@ function gapLines({ gaps }: MorningFacts): string[] {
 }
 
 function refusalLines({ balances }: MorningFacts): string[] {
-  return balances.flatMap((one) => ('refusal' in one ? [`${one.name} has no balance: ${one.refusal}`] : []));
+  return balances.flatMap((balance) =>
+    'refusal' in balance ? [`${balance.name} has no balance: ${balance.refusal}`] : [],
+  );
 }
 
 function deviceLines(facts: MorningFacts): string[] {
   const { day, devices, states, publishedAtMs, workgroup } = facts;
-  const stateOf = new Map(states.map((one) => [one.device, one]));
+  const stateOf = new Map(states.map((state) => [state.device, state]));
   const lastHeard = (device: string) => {
     const { lastSeenMs = null } = stateOf.get(device) ?? {};
     return lastSeenMs === null ? '' : `, last heard at ${minuteOf(lastSeenMs)}`;
   };
   const isSilent = (device: string) => {
-    const found = stateOf.get(device);
-    return found?.state === 'offline' && !isAsleep(found, publishedAtMs);
+    const state = stateOf.get(device);
+    return state?.state === 'offline' && !isAsleep(state, publishedAtMs);
   };
   const silence = (device: string) => `${isSilent(device) ? '; it is silent' : ''}${lastHeard(device)}`;
   const known = new Set(devices.map(({ device }) => device));
   const never = workgroup.devices.filter(({ id }) => !known.has(id));
-  const unknown = devices.filter((one) => (one.energies[day] ?? null) === null);
-  const flagged = devices.filter((one) => !unknown.includes(one));
+  const unknown = devices.filter((weeks) => (weeks.energies[day] ?? null) === null);
+  const flagged = devices.filter((weeks) => !unknown.includes(weeks));
   return [
     ...unknown.map(
-      (one) =>
-        `${nameOfDevice(facts, one.device)}: energy unknown${since(one)}${flagText(one, '; ')}${silence(one.device)}`,
+      (weeks) =>
+        `${nameOfDevice(facts, weeks.device)}: energy unknown${since(weeks)}${flagText(weeks, '; ')}${silence(weeks.device)}`,
     ),
     ...never.map(
       ({ id }) =>
@@ -59,11 +61,11 @@ function deviceLines(facts: MorningFacts): string[] {
     ...flagged
       .filter(hasMorningFlag)
       .map(
-        (one) =>
-          `${nameOfDevice(facts, one.device)}${flagText(one, ': ')}${measured(one)}${isSilent(one.device) ? silence(one.device) : ''}`,
+        (weeks) =>
+          `${nameOfDevice(facts, weeks.device)}${flagText(weeks, ': ')}${measured(weeks)}${isSilent(weeks.device) ? silence(weeks.device) : ''}`,
       ),
     ...flagged
-      .filter((one) => !hasMorningFlag(one) && isSilent(one.device))
+      .filter((weeks) => !hasMorningFlag(weeks) && isSilent(weeks.device))
       .map(({ device }) => `${nameOfDevice(facts, device)} is silent${lastHeard(device)}`),
   ];
 }
@@ -78,8 +80,8 @@ function hasMorningFlag({ flags }: DeviceWeeks): boolean {
 
 /** @param before what separates the flags from the text before them */
 function flagText({ flags }: DeviceWeeks, before: string): string {
-  const found = morningFlags.filter((flag) => flags.includes(flag));
-  return found.length === 0 ? '' : `${before}flagged ${found.join(', ')}`;
+  const present = morningFlags.filter((flag) => flags.includes(flag));
+  return present.length === 0 ? '' : `${before}flagged ${present.join(', ')}`;
 }
 
 function measured({ coverage }: DeviceWeeks): string {

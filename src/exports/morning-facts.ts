@@ -80,7 +80,7 @@ async function readBalances(
     sites.length > 0
       ? sites.map((site) => ({ name: site.name, scope: siteScope(site) }))
       : [{ name: workgroup.id, scope: workgroupScope(workgroup) }];
-  const found: MorningFacts['balances'] = [];
+  const balances: MorningFacts['balances'] = [];
   for (const { name, scope } of scopes) {
     const statement = balanceStatement({
       scope,
@@ -94,14 +94,17 @@ async function readBalances(
     });
     try {
       const parts = await statement.read(lake, signal);
-      found.push({ name, days: JSON.parse(Buffer.concat(parts).toString()) as Record<LocalDate, Balance> });
+      balances.push({
+        name,
+        days: JSON.parse(Buffer.concat(parts).toString()) as Record<LocalDate, Balance>,
+      });
     } catch (error) {
       if (!(error instanceof StreamError)) throw error;
       // A site without sources that have roles has no balance.
-      if (error.code !== 'NotFound') found.push({ name, refusal: error.message });
+      if (error.code !== 'NotFound') balances.push({ name, refusal: error.message });
     }
   }
-  return found;
+  return balances;
 }
 
 async function readDeviceWeeks(

@@ -73,9 +73,9 @@ const flows = {
 } as const;
 
 function balanceSections({ balances, day }: MorningFacts): Section[] {
-  return balances.flatMap((one) => {
-    if ('refusal' in one) return [];
-    const { name, days } = one;
+  return balances.flatMap((balance) => {
+    if ('refusal' in balance) return [];
+    const { name, days } = balance;
     const ofDay = days[day];
     const rows = Object.entries(flows).flatMap(([key, [words, role]]): Section['rows'] => {
       const flow = key as keyof typeof flows;

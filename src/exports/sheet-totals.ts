@@ -40,12 +40,12 @@ export async function readTotals(
 ): Promise<TotalRow[]> {
   const texts = keys.map((name) => `${name}::VARCHAR AS ${name}`);
   const sums = energies.map((name) => `sum(${name})::DOUBLE AS ${name}`);
-  const found = await queryText<Record<string, string | number | null>>(
+  const rows = await queryText<Record<string, string | number | null>>(
     connection,
     `SELECT ${[...texts, `count(${energies[0]})::DOUBLE AS row_count`, ...sums].join(', ')} FROM read_parquet($path) GROUP BY ALL ORDER BY ALL`,
     { path: rowsPath },
   );
-  return found.map((row) => ({
+  return rows.map((row) => ({
     keys: Object.fromEntries(keys.map((name) => [name, row[name] as string | null])),
     count: Number(row.row_count),
     sumsWh: Object.fromEntries(energies.map((name) => [name, row[name] as number | null])),

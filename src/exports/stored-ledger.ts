@@ -77,15 +77,15 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
   async function load(): Promise<typeof newest> {
     for (let load = 1; elapsedOf(clock) - loadedAtMs >= FRESH_MS; load++) {
       const beganAtMs = elapsedOf(clock);
-      const found = await readNewest();
+      const newestEntries = await readNewest();
       // An entry was replaced and deleted meanwhile.
-      if (!found && load < LOADS_MAX) continue;
-      if (!found)
+      if (!newestEntries && load < LOADS_MAX) continue;
+      if (!newestEntries)
         throw new TransientError(
           'ExportTaken',
           `other processes change export ${exportId} again and again; try again in a moment`,
         );
-      newest = found;
+      newest = newestEntries;
       loadedAtMs = beganAtMs;
     }
     return newest;
@@ -100,12 +100,12 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
       // They are listed in the order of their numbers.
       if (parts) objects.set(parts.name!, { number: Number(parts.number), object });
     }
-    const found: typeof newest = new Map();
+    const read: typeof newest = new Map();
     await runAtATime([...objects], READS_MAX, async ([name, { number, object }]) => {
       const entry = await readEntry(object);
-      if (entry) found.set(name, { number, entry });
+      if (entry) read.set(name, { number, entry });
     });
-    return found.size === objects.size ? found : undefined;
+    return read.size === objects.size ? read : undefined;
   }
 
   async function readEntry({ key, modifiedAtMs }: ListedObject): Promise<Entry | undefined> {

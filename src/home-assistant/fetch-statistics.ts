@@ -90,13 +90,13 @@ async function linesOf(
   const lines: string[] = [];
   for (let index = 0; index < chosen.length; index += STATISTICS_A_REQUEST) {
     const some = chosen.slice(index, index + STATISTICS_A_REQUEST);
-    const found = await ask(homeAssistant, some, {
+    const statistics = await ask(homeAssistant, some, {
       period: 'hour',
       start_time: formatInstant(startMs),
       end_time: formatInstant(endMs),
     });
     for (const { id, kind, device, source } of some)
-      for (const { start, end, sum, mean } of found[id] ?? []) {
+      for (const { start, end, sum, mean } of statistics[id] ?? []) {
         const value = kind === 'energy' ? sum : mean;
         if (value === null || value === undefined || start < startMs || start >= endMs) continue;
         // Seven decimals of a Wh are noise of a division by the unit.

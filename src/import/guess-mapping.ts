@@ -102,14 +102,14 @@ function findTime(columns: readonly Column[]): { columns: string[]; guess: TimeF
     const hasZone = typed.type === 'TIMESTAMP WITH TIME ZONE';
     return { columns: [typed.name], guess: { format: 'iso', share: 1, hasZone } };
   }
-  const found = columns
+  const timeColumns = columns
     .map((column) => ({ column, guess: guessTimeFormat(column.texts), isNamed: timeNames.test(column.name) }))
     .filter(({ guess, isNamed }) => guess && guess.share > 0.9 && (isNamed || !isEpoch(guess)))
     .sort(
       (left, right) =>
         Number(right.isNamed) - Number(left.isNamed) || right.column.texts.length - left.column.texts.length,
     );
-  const [best] = found;
+  const [best] = timeColumns;
   if (!best?.guess) return undefined;
   const clock = columns.find(
     ({ texts }) => texts.length > 0 && texts.every((text) => clockPattern.test(text)),

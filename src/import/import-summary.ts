@@ -47,11 +47,11 @@ export async function summarizeImports(
   { importIds, table }: { importIds: readonly number[]; table: string },
   { energyStreams, timezone }: Pick<WorkgroupConfig, 'energyStreams' | 'timezone'>,
 ): Promise<ImportSummary> {
-  const found = await query<{ batch_id: number }>(connection, 'import/find_batches', {
+  const rows = await query<{ batch_id: number }>(connection, 'import/find_batches', {
     import_ids: importIds.map(BigInt),
     batches_max: IMPORT_BATCHES_MAX,
   });
-  const of = { batches: found.map(({ batch_id }) => BigInt(batch_id)) };
+  const of = { batches: rows.map(({ batch_id }) => BigInt(batch_id)) };
   const values = await query<{ field: string; value_count: number }>(connection, 'import/count_fields', of);
   const taken = await query<{ position: number; readings: number }>(connection, 'import/count_readings', of);
   const rejected = await query<RejectedRow>(connection, 'import/count_rejected', {

@@ -51,16 +51,16 @@ async function findMembers(reader: Reader): Promise<string[]> {
     .catch((error: unknown) => {
       throw unreadable(path, error);
     });
-  const found = new Set<string>();
-  for (const [text] of result.getRows()) collect(JSON.parse(String(text)), [], found);
-  return [...found].slice(0, MEMBERS_MAX);
+  const pointers = new Set<string>();
+  for (const [text] of result.getRows()) collect(JSON.parse(String(text)), [], pointers);
+  return [...pointers].slice(0, MEMBERS_MAX);
 }
 
-function collect(value: object, at: readonly string[], found: Set<string>): void {
+function collect(value: object, parents: readonly string[], pointers: Set<string>): void {
   for (const [name, member] of Object.entries(value)) {
-    const names = [...at, name];
-    if (typeof member === 'object' && member !== null && !Array.isArray(member) && at.length < 3)
-      collect(member, names, found);
-    else found.add(names.length === 1 && !name.startsWith('/') ? name : jsonPointer(names));
+    const names = [...parents, name];
+    if (typeof member === 'object' && member !== null && !Array.isArray(member) && parents.length < 3)
+      collect(member, names, pointers);
+    else pointers.add(names.length === 1 && !name.startsWith('/') ? name : jsonPointer(names));
   }
 }

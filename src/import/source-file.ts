@@ -244,9 +244,9 @@ export function requireColumns(
   const names = source.columns.map(({ name }) => `"${name}"`).join(', ');
   throw new InputError(
     `the mapping for ${path}`,
-    missing.map((one) => ({
-      path: one.path,
-      message: `the file has no column "${one.column}"; it has ${names.slice(0, 500)}`,
+    missing.map((field) => ({
+      path: field.path,
+      message: `the file has no column "${field.column}"; it has ${names.slice(0, 500)}`,
     })),
   );
 }

@@ -46,9 +46,9 @@ function withSources(suggested: readonly SuggestedStream[]): SuggestedStream[] {
   const roleOf = ({ field }: SuggestedStream) => suggestRole(field)?.role;
   const roles = new Set(suggested.map(roleOf).filter((role) => role !== undefined));
   if (roles.size < 2) return [...suggested];
-  return suggested.map((one) => {
-    const as = roleOf(one);
-    return as === undefined ? one : { ...one, as };
+  return suggested.map((stream) => {
+    const as = roleOf(stream);
+    return as === undefined ? stream : { ...stream, as };
   });
 }
 

@@ -26,8 +26,8 @@ export async function findStored<Reading extends Sought>(
   readings: readonly Reading[],
   nowMs: UtcMs,
 ): Promise<Set<Reading>> {
-  const found = new Set<Reading>();
-  if (readings.length === 0) return found;
+  const repeated = new Set<Reading>();
+  if (readings.length === 0) return repeated;
   const oldestMs = Math.min(nowMs, ...readings.map(({ item }) => item.event_time));
   const byDevice = Map.groupBy(readings, ({ item }) => item.device);
   for await (const chunk of chunksFrom(log, offsetOf(Math.max(0, oldestMs - CLOCK_MS)))) {
@@ -39,10 +39,10 @@ export async function findStored<Reading extends Sought>(
       );
       if (!sought?.length) continue;
       const stored = storedMessage(chunk, index);
-      for (const reading of sought) if (isSame(reading, stored)) found.add(reading);
+      for (const reading of sought) if (isSame(reading, stored)) repeated.add(reading);
     }
   }
-  return found;
+  return repeated;
 }
 
 function isSame({ item }: Sought, stored: ReturnType<typeof storedMessage>): boolean {

@@ -31,11 +31,11 @@ export function readMessagePayload(bytes: Uint8Array): MessagePayload | undefine
 
 /** RFC 6901. */
 function memberAt(value: unknown, pointer: string): unknown {
-  let found = value;
+  let member = value;
   for (const part of pointer.slice(1).split('/')) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
-    found = (found as Record<string, unknown>)[name];
+    if (typeof member !== 'object' || member === null || !Object.hasOwn(member, name)) return undefined;
+    member = (member as Record<string, unknown>)[name];
   }
-  return found;
+  return member;
 }

@@ -82,13 +82,17 @@ export function cronInstants(
   zone: string,
   { afterMs, untilMs, max }: { afterMs: UtcMs; untilMs: UtcMs; max: number },
 ): UtcMs[] {
-  const found: UtcMs[] = [];
+  const instants: UtcMs[] = [];
   const firstDay = localDateOf(afterMs, zone);
-  for (let day = localDateOf(untilMs, zone); day >= firstDay && found.length < max; day = addDays(day, -1)) {
+  for (
+    let day = localDateOf(untilMs, zone);
+    day >= firstDay && instants.length < max;
+    day = addDays(day, -1)
+  ) {
     const ofDay = instantsOf(pattern, day, zone).filter((ms) => ms > afterMs && ms <= untilMs);
-    found.push(...ofDay.reverse());
+    instants.push(...ofDay.reverse());
   }
-  return found.slice(0, max).reverse();
+  return instants.slice(0, max).reverse();
 }
 
 /** The next instant of a pattern. Undefined if there is none within eight years. */

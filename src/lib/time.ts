@@ -122,11 +122,11 @@ export function zoneOffsets(
   toMs: UtcMs,
 ): Array<{ fromMs: UtcMs; offsetMs: number }> {
   const offsets: Array<{ fromMs: UtcMs; offsetMs: number }> = [];
-  let at: Temporal.ZonedDateTime | null =
+  let moment: Temporal.ZonedDateTime | null =
     Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(zone);
-  while (at !== null && at.epochMilliseconds <= toMs) {
-    offsets.push({ fromMs: at.epochMilliseconds, offsetMs: at.offsetNanoseconds / 1e6 });
-    at = at.getTimeZoneTransition('next');
+  while (moment !== null && moment.epochMilliseconds <= toMs) {
+    offsets.push({ fromMs: moment.epochMilliseconds, offsetMs: moment.offsetNanoseconds / 1e6 });
+    moment = moment.getTimeZoneTransition('next');
   }
   return offsets;
 }

@@ -92,14 +92,14 @@ export function registerAccessRoutes(
       const { before, limit = ENTRIES_DEFAULT } = request.query as z.output<typeof auditQuerySchema>;
       const generation = await lake.newestGeneration(workgroup.id);
       const page = { before: before === undefined ? undefined : positionOf(before), limit: limit + 1 };
-      const found = await readAuditEntries(lake, generation, page);
-      const entriesOfPage = found.slice(0, limit);
+      const readEntries = await readAuditEntries(lake, generation, page);
+      const entriesOfPage = readEntries.slice(0, limit);
       const last = entriesOfPage.at(-1)?.position;
       const entries = entriesOfPage.map(({ atMs, position: _, ...entry }) => ({
         at: formatInstant(atMs),
         ...entry,
       }));
-      const next = found.length > limit && last ? `${last.storeMs}-${last.offset}` : null;
+      const next = readEntries.length > limit && last ? `${last.storeMs}-${last.offset}` : null;
       if (next !== null) reply.header('Wattline-Next', next);
       return sendList(
         request,

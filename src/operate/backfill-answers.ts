@@ -44,26 +44,26 @@ export function gapRows({ gaps }: z.output<typeof gapsSchema>): ListRows {
 
 /** @param running the backfill that a worker works on */
 export function backfillAnswer(
-  one: ListedBackfill,
+  backfill: ListedBackfill,
   running: Extract<BackfillJobState, { kind: 'running' }> | undefined,
 ): BackfillAnswer {
-  const isRunning = one.state === 'running' && running?.progress.backfillId === one.backfillId;
+  const isRunning = backfill.state === 'running' && running?.progress.backfillId === backfill.backfillId;
   const progress = isRunning ? running.progress : undefined;
   return {
-    id: one.backfillId,
-    source: one.source,
-    from: formatInstantOrNull(one.fromMs),
-    to: formatInstantOrNull(one.toMs),
-    table: one.table ?? null,
-    state: one.state === 'running' && !progress ? 'interrupted' : one.state,
-    note: one.note ?? null,
-    startedAt: formatInstant(one.startedAtMs),
-    updatedAt: formatInstant(one.updatedAtMs),
-    pieces: one.pieces,
-    piecesDone: one.piecesDone,
-    gaps: one.gaps,
-    messagesExpected: one.messagesExpected ?? null,
-    messagesLanded: one.messagesLanded,
+    id: backfill.backfillId,
+    source: backfill.source,
+    from: formatInstantOrNull(backfill.fromMs),
+    to: formatInstantOrNull(backfill.toMs),
+    table: backfill.table ?? null,
+    state: backfill.state === 'running' && !progress ? 'interrupted' : backfill.state,
+    note: backfill.note ?? null,
+    startedAt: formatInstant(backfill.startedAtMs),
+    updatedAt: formatInstant(backfill.updatedAtMs),
+    pieces: backfill.pieces,
+    piecesDone: backfill.piecesDone,
+    gaps: backfill.gaps,
+    messagesExpected: backfill.messagesExpected ?? null,
+    messagesLanded: backfill.messagesLanded,
     progress: progress ? { part: progress.part, messagesRead: progress.messagesRead } : null,
   };
 }

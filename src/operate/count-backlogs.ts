@@ -19,14 +19,14 @@ export async function countBacklogs(
   statuses: ReadonlyArray<Pick<WorkgroupStatus, 'workgroupId' | 'poll'>>,
   findStream: FindStream,
 ): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
+  const backlogs = new Map<string, number>();
   await runAtATime(statuses.slice(0, ASKED_MAX), ASKED_AT_ONCE, async ({ workgroupId, poll }) => {
     const messages = await findStream(workgroupId)
       .then((address) => address && countFrom(address, poll.nextOffset))
       .catch(() => undefined);
-    if (messages !== undefined) found.set(workgroupId, messages);
+    if (messages !== undefined) backlogs.set(workgroupId, messages);
   });
-  return found;
+  return backlogs;
 }
 
 async function countFrom(

@@ -114,11 +114,11 @@ function dataFindings({ problems, gaps, quarantined, lastHour, devices }: Workgr
 
 function taskFindings({ imports, exports }: WorkgroupState): StatusFinding[] {
   return [
-    ...imports.map((one) => {
-      const name = fileName(one.path);
-      const sinceMs = one.updatedAtMs;
-      if (one.isUnderWay) return finding('note', 'import', `${name} is being imported`);
-      return one.state === 'landing'
+    ...imports.map((listed) => {
+      const name = fileName(listed.path);
+      const sinceMs = listed.updatedAtMs;
+      if (listed.isUnderWay) return finding('note', 'import', `${name} is being imported`);
+      return listed.state === 'landing'
         ? finding('attention', 'import', `the import of ${name} has stopped; import it again to continue`, {
             sinceMs,
           })

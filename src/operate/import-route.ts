@@ -78,20 +78,20 @@ async function runningImport(askOwner: AskOwner, workgroupId: string): Promise<R
 
 type ImportAnswer = z.output<typeof importsSchema>['imports'][number];
 
-function importAnswer(one: ListedImport, running: RunningImport | undefined): ImportAnswer {
-  const isRunning = one.state === 'landing' && running?.path === one.path;
+function importAnswer(listed: ListedImport, running: RunningImport | undefined): ImportAnswer {
+  const isRunning = listed.state === 'landing' && running?.path === listed.path;
   return {
-    id: one.importId,
-    file: fileName(one.path),
-    table: one.table,
-    state: one.state !== 'landing' ? one.state : isRunning ? 'running' : 'interrupted',
-    bytes: one.bytes,
-    rowsRead: one.rowsRead,
-    rowsLanded: one.rowsLanded,
-    rowsRejected: one.rowsRejected,
-    rejected: one.rejected,
-    startedAt: formatInstant(one.startedAtMs),
-    updatedAt: formatInstant(one.updatedAtMs),
+    id: listed.importId,
+    file: fileName(listed.path),
+    table: listed.table,
+    state: listed.state !== 'landing' ? listed.state : isRunning ? 'running' : 'interrupted',
+    bytes: listed.bytes,
+    rowsRead: listed.rowsRead,
+    rowsLanded: listed.rowsLanded,
+    rowsRejected: listed.rowsRejected,
+    rejected: listed.rejected,
+    startedAt: formatInstant(listed.startedAtMs),
+    updatedAt: formatInstant(listed.updatedAtMs),
     rowsExpected: isRunning ? (running.progress.rowsExpected ?? null) : null,
   };
 }

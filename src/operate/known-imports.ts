@@ -41,9 +41,9 @@ export async function readKnownImports(
       if (imports.length === 0) return { imports: [], lastHour };
       const state = await control.ask(workgroup.id, 'importState', undefined, ASKED);
       const path = state.kind === 'answer' && state.answer.kind === 'running' ? state.answer.path : undefined;
-      const listed = imports.map((one) => ({
-        ...one,
-        isUnderWay: one.state === 'landing' && one.path === path,
+      const listed = imports.map((entry) => ({
+        ...entry,
+        isUnderWay: entry.state === 'landing' && entry.path === path,
       }));
       return { imports: listed, lastHour };
     }

@@ -196,18 +196,22 @@ async function withBacklogs(
   return states.map((one) => (one.state === 'running' ? one : ofBacklog(one, backlogs, nowMs)));
 }
 
-function ofBacklog(one: WorkgroupState, backlogs: ReadonlyMap<string, number>, nowMs: UtcMs): WorkgroupState {
-  const messages = backlogs.get(one.workgroupId);
-  const { poll, state } = one;
+function ofBacklog(
+  workgroup: WorkgroupState,
+  backlogs: ReadonlyMap<string, number>,
+  nowMs: UtcMs,
+): WorkgroupState {
+  const messages = backlogs.get(workgroup.workgroupId);
+  const { poll, state } = workgroup;
   if (messages === undefined) {
-    if (state === 'failing') return one;
+    if (state === 'failing') return workgroup;
     const unknown = { ...poll, lagMessages: undefined, lagSeconds: undefined };
-    return { ...one, poll: unknown, lagSeconds: undefined };
+    return { ...workgroup, poll: unknown, lagSeconds: undefined };
   }
   const behindMs = poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
   const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
-  const lagSeconds = state === 'failing' && messages === 0 ? one.lagSeconds : pollSeconds;
-  return { ...one, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
+  const lagSeconds = state === 'failing' && messages === 0 ? workgroup.lagSeconds : pollSeconds;
+  return { ...workgroup, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
 }
 
 /** True if another process has the data and does not answer. */

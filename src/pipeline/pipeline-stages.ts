@@ -293,8 +293,8 @@ function noteBucket(
   if (sequence !== before) onCommitted?.(workgroupId, sequence);
 }
 
-function figuresOf(found: ShardStatus, lakeBytes: number | undefined): WorkgroupFigures {
-  const { quarantinedByReason, daysFlagged, daysRestated, gapOpenMs, fileBytes, walBytes } = found;
+function figuresOf(status: ShardStatus, lakeBytes: number | undefined): WorkgroupFigures {
+  const { quarantinedByReason, daysFlagged, daysRestated, gapOpenMs, fileBytes, walBytes } = status;
   const days = { daysFlagged, daysRestated };
   return { quarantinedByReason, ...days, gapOpenMs, warehouseBytes: fileBytes + walBytes, lakeBytes };
 }

@@ -30,13 +30,13 @@ export async function readingProblems(
     ...STILL,
     rows_max: searchLimits.rowsMax,
   });
-  const found = [
+  const problems = [
     ...still.map((row) => stillRegister(row, energyStreams)),
     ...(await beyondPower(connection)),
     ...(await unitChanges(connection)),
     ...(await contradicted(connection, energyStreams, still)),
   ];
-  return found
+  return problems
     .filter(({ position }) => energyStreams[position])
     .map(({ position, setting, message }) => ({ path: `energyStreams.${position}.${setting}`, message }));
 }

@@ -204,13 +204,13 @@ async function findQuarantine(
     through_batch_id: state.batchId,
   };
   if (batchRange.after_batch_id === batchRange.through_batch_id) return [];
-  const found = await query<{ month: string; row_count: number }>(
+  const countRows = await query<{ month: string; row_count: number }>(
     connection,
     'publish/count_quarantine',
     batchRange,
   );
   const old = isRewritten ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
-  const counts = new Map(found.map(({ month, row_count }) => [month, row_count]));
+  const counts = new Map(countRows.map(({ month, row_count }) => [month, row_count]));
   return [...new Set([...counts.keys(), ...old.keys()])].sort().map((month) => ({
     dataset: 'quarantine',
     folder: `month=${month}`,
@@ -232,12 +232,12 @@ async function findWhole(
     (dataset) =>
       `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${selectOf(dataset)}) AS whole`,
   );
-  const found = await queryText<{
+  const datasetRows = await queryText<{
     dataset: (typeof wholeDatasets)[number];
     row_count: number;
     fingerprint: string;
   }>(connection, looks.join('\nUNION ALL\n'));
-  return found.flatMap(({ dataset, row_count: rows, fingerprint }) => {
+  return datasetRows.flatMap(({ dataset, row_count: rows, fingerprint }) => {
     const replaces = head?.files.filter((file) => file.dataset === dataset) ?? [];
     const old = replaces[0];
     if (rows === (old?.rows ?? 0) && (old === undefined || old.fingerprint === fingerprint)) return [];

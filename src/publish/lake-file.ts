@@ -41,14 +41,14 @@ export async function stageFile(
     ...parameters,
     path: staged,
   });
-  const [found] = await queryNamedLiterally<{ row_count: number; bytes: number }>(
+  const [written] = await queryNamedLiterally<{ row_count: number; bytes: number }>(
     connection,
     'publish/verify_file',
     {
       path: staged,
     },
   );
-  if (found!.row_count !== wanted.rows) throw mismatch(wanted, 'rows', wanted.rows, found!.row_count);
+  if (written!.row_count !== wanted.rows) throw mismatch(wanted, 'rows', wanted.rows, written!.row_count);
   if (datasets[wanted.dataset].energy && wanted.energyWh !== undefined) {
     const [energy] = await queryNamedLiterally<{ energy_wh: number }>(connection, 'publish/sum_file_energy', {
       path: staged,
@@ -56,7 +56,7 @@ export async function stageFile(
     if (!isSameEnergy(energy!.energy_wh, wanted.energyWh))
       throw mismatch(wanted, 'Wh', wanted.energyWh, energy!.energy_wh);
   }
-  return { staged, file: { ...wanted, name, bytes: found!.bytes } };
+  return { staged, file: { ...wanted, name, bytes: written!.bytes } };
 }
 
 /** Beyond 2^53 the last digits of a sum depend on the order. */

@@ -92,10 +92,10 @@ async function planRetention(
   const { paths, head, retained } = lake;
   if (!head) return { generations: [], files: [], orphans: [] };
   const withViews = new Set([...(await sequencesIn(paths.analytics)), ...(await oldGenerations(lake))]);
-  const generations = (await retained.generations(paths, head)).map((one) => ({
-    ...one,
-    hasViews: withViews.has(one.sequence),
-    hasSnapshot: one.snapshot !== undefined,
+  const generations = (await retained.generations(paths, head)).map((generation) => ({
+    ...generation,
+    hasViews: withViews.has(generation.sequence),
+    hasSnapshot: generation.snapshot !== undefined,
   }));
   const keep = keptSequences(generations, nowMs, keepGenerationsMs);
   const current = await readCurrent(paths);
@@ -154,13 +154,13 @@ export function keptSequences(
 /** The last generation of each hour, if possible with what `isBetter` asks for. */
 function lastOfHours(
   generations: readonly ThinnedGeneration[],
-  isBetter: (one: ThinnedGeneration) => boolean,
+  isBetter: (generation: ThinnedGeneration) => boolean,
 ): number[] {
   const ofHour = new Map<number, ThinnedGeneration>();
-  for (const one of generations) {
-    const hour = Math.floor(one.createdAtMs / THINNED_TO_MS);
+  for (const generation of generations) {
+    const hour = Math.floor(generation.createdAtMs / THINNED_TO_MS);
     const before = ofHour.get(hour);
-    if (!before || isBetter(one) || !isBetter(before)) ofHour.set(hour, one);
+    if (!before || isBetter(generation) || !isBetter(before)) ofHour.set(hour, generation);
   }
   return [...ofHour.values()].map(({ sequence }) => sequence);
 }
@@ -187,14 +187,14 @@ async function abandonedFiles(lake: OpenLake, nowMs: UtcMs): Promise<string[]> {
 }
 
 async function olderThan(root: string, folder: string, nowMs: UtcMs): Promise<string[]> {
-  const found: string[] = [];
+  const orphans: string[] = [];
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
     const file = await lstat(path).catch(ifMissing(undefined));
-    if (file && nowMs - file.mtimeMs >= ORPHAN_MS) found.push(relative(root, path));
+    if (file && nowMs - file.mtimeMs >= ORPHAN_MS) orphans.push(relative(root, path));
   }
-  return found.sort();
+  return orphans.sort();
 }
 
 function oldGeneration(sequence: number): string {
@@ -207,11 +207,11 @@ function oldGenerations({ paths }: OpenLake): Promise<number[]> {
 
 /** The folders of format 1 that are empty or not used any more. */
 async function oldFolders({ paths }: OpenLake): Promise<string[]> {
-  const found: string[] = [];
+  const folders: string[] = [];
   const generations = await names(join(paths.root, OLD_GENERATIONS));
-  if (generations?.length === 0) found.push(OLD_GENERATIONS);
-  if (await names(join(paths.root, OLD_TRASH))) found.push(OLD_TRASH);
-  return found;
+  if (generations?.length === 0) folders.push(OLD_GENERATIONS);
+  if (await names(join(paths.root, OLD_TRASH))) folders.push(OLD_TRASH);
+  return folders;
 }
 
 async function sequencesIn(folder: string): Promise<number[]> {

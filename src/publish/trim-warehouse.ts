@@ -40,13 +40,13 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
       batch_id: published < state.rolledUpBatchId ? published : state.rolledUpBatchId,
       before_ms: options.clock.now() - options.keepMessagesMs,
     };
-    const [found] = await query<{ row_count: number }>(connection, 'publish/count_trimmed', parameters);
-    if (options.dryRun) return found!.row_count;
-    if (found!.row_count > 0) await query(connection, 'publish/trim_messages', parameters);
+    const [trimmed] = await query<{ row_count: number }>(connection, 'publish/count_trimmed', parameters);
+    if (options.dryRun) return trimmed!.row_count;
+    if (trimmed!.row_count > 0) await query(connection, 'publish/trim_messages', parameters);
     const before_ms = options.clock.now() - KEEP_REJECTED_MS;
     await query(connection, 'publish/mark_expired', { before_ms });
     await query(connection, 'publish/expire_rejected', { before_ms });
-    return found!.row_count;
+    return trimmed!.row_count;
   });
   if (messages > 0 && !options.dryRun)
     options.logger.info({ workgroup: shard.workgroupId, messages }, 'publish.trim');

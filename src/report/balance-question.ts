@@ -65,7 +65,7 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
     async read(lake, signal) {
       if (!built) return [Buffer.from('{}')];
       const { inputs, parameters, reads } = built;
-      const found = await lake.run(
+      const periods = await lake.run(
         reads,
         async (connection) => {
           const run = <Row extends Record<string, DuckDBValue>>(sql: string) =>
@@ -76,7 +76,7 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
         },
         signal,
       );
-      return assemble(found);
+      return assemble(periods);
     },
   };
 }
@@ -104,8 +104,8 @@ function refuseSize({ sources, source_days }: { sources: number; source_days: nu
     );
 }
 
-function assemble(found: ReadonlyArray<{ period: string; value: DuckDBBlobValue }>): Uint8Array[] {
-  const parts = found.flatMap(({ period, value }, index) => [
+function assemble(periods: ReadonlyArray<{ period: string; value: DuckDBBlobValue }>): Uint8Array[] {
+  const parts = periods.flatMap(({ period, value }, index) => [
     Buffer.from(`${index === 0 ? '' : ','}"${period}":`),
     value.bytes,
   ]);

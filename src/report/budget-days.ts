@@ -55,7 +55,7 @@ export async function checkScenario(
 ): Promise<void> {
   if (asked === undefined) return;
   const files = generation?.files('budget') ?? [];
-  const found =
+  const rows =
     !generation || files.length === 0
       ? []
       : await lake.run(
@@ -67,7 +67,7 @@ export async function checkScenario(
             }),
           signal,
         );
-  const known = found.map(({ scenario }) => scenario);
+  const known = rows.map(({ scenario }) => scenario);
   if (known.some((name) => name.toLowerCase() === asked.toLowerCase())) return;
   throw invalid(
     'scenario',

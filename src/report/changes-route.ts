@@ -83,11 +83,11 @@ export function registerChangesRoute(
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const parameters = request.query as z.output<typeof querySchema>;
-      const at = { zone: workgroup.timezone, nowMs: clock.now() };
-      const sinceMs = boundOf(parameters.since, at, 'since');
+      const context = { zone: workgroup.timezone, nowMs: clock.now() };
+      const sinceMs = boundOf(parameters.since, context, 'since');
       const question = {
         sinceMs,
-        untilMs: parameters.until === undefined ? undefined : boundOf(parameters.until, at, 'until'),
+        untilMs: parameters.until === undefined ? undefined : boundOf(parameters.until, context, 'until'),
         devices: visibleDevices(parameters.devices, authorization, workgroup)?.sort(),
         withProvisional: parameters.provisional !== undefined,
       };

@@ -226,11 +226,11 @@ export async function refuseTooMany(
   // Counting needs a query. In most cases the files have so few rows that it is not needed.
   if (files.reduce((sum, { rows }) => sum + rows, 0) <= seriesMax) return;
   const { sql, parameters } = chooseDays(query, generation);
-  const [found] = await queryText<{ value_count: number }>(connection, sql + loadSql('report/count_values'), {
+  const [size] = await queryText<{ value_count: number }>(connection, sql + loadSql('report/count_values'), {
     ...parameters,
     files: files.map(generation.path),
   });
-  const count = found!.value_count;
+  const count = size!.value_count;
   if (count > seriesMax)
     throw new StreamError(
       'InvalidRequest',
@@ -244,12 +244,12 @@ export async function readPeriodMembers(
   sql: string,
   parameters: SqlParameters,
 ): Promise<{ members: Map<string, Uint8Array>; flags: Record<string, number> }> {
-  const found = await queryText<
+  const rows = await queryText<
     { period: string; members: DuckDBBlobValue | null } & Record<string, DuckDBValue>
   >(connection, sql, parameters);
   const flags: Record<string, number> = {};
   const ofPeriods = new Map<string, Uint8Array>();
-  for (const { period, members, ...counts } of found) {
+  for (const { period, members, ...counts } of rows) {
     if (members) ofPeriods.set(period, members.bytes);
     for (const [flag, count] of Object.entries(counts))
       if (Number(count) > 0) flags[flag] = (flags[flag] ?? 0) + Number(count);

@@ -79,13 +79,16 @@ function refuseTwoExact({ roles, devices }: RoledWorkgroup, refuse: Refuse): voi
     if (device === undefined || source === undefined || isPattern(source)) return undefined;
     return { entry, key: keyText({ device: findDevice({ devices }, device) ?? device, source }) };
   });
-  for (const [index, one] of exact.entries()) {
+  for (const [index, exactRole] of exact.entries()) {
     const twin = exact.findIndex(
-      (other, at) =>
-        at < index && one !== undefined && other?.key === one.key && overlap(other.entry, one.entry),
+      (other, otherIndex) =>
+        otherIndex < index &&
+        exactRole !== undefined &&
+        other?.key === exactRole.key &&
+        overlap(other.entry, exactRole.entry),
     );
     if (twin < 0) continue;
-    const { device, source } = one!.entry;
+    const { device, source } = exactRole!.entry;
     refuse(
       ['roles', index, 'source'],
       `device "${device}", source "${source}" already has a role at that time (roles.${twin}, ${exact[twin]!.entry.role}); end one (to) before the other begins (from)`,
@@ -131,7 +134,7 @@ function refuseMeters({ meters, devices }: RoledWorkgroup, resolver: RoleResolve
 /** A role that a source of the site has cannot be absent. */
 function refuseAbsent({ sites }: RoledWorkgroup, resolver: RoleResolver, refuse: Refuse): void {
   for (const [index, { absent, devices }] of sites.entries()) {
-    for (const [at, role] of absent.entries()) {
+    for (const [roleIndex, role] of absent.entries()) {
       const source = resolver.named.find(
         (key) =>
           devices.some((one) => one.id === key.device && (one.source ?? key.source) === key.source) &&
@@ -139,7 +142,7 @@ function refuseAbsent({ sites }: RoledWorkgroup, resolver: RoleResolver, refuse:
       );
       if (source)
         refuse(
-          ['sites', index, 'absent', at],
+          ['sites', index, 'absent', roleIndex],
           `source "${source.source}" of device ${source.device} has the role ${role}; remove it here, or correct the role`,
         );
     }
@@ -205,16 +208,16 @@ function circleFrom(start: SourceKey, index: number, resolver: RoleResolver): So
   const stretches = splitIntoSpans(allSpans(start, resolver));
   for (const stretch of stretches) {
     const seen: SourceKey[] = [];
-    let at: SourceKey | undefined = start;
-    while (at !== undefined) {
-      const key: SourceKey = at;
+    let current: SourceKey | undefined = start;
+    while (current !== undefined) {
+      const key: SourceKey = current;
       if (seen.some((one) => keyText(one) === keyText(key))) break;
       seen.push(key);
       const span: Resolved | undefined = resolver
         .spansOf(key)
         .find((one) => includesDay(one, anyDayOf(stretch)));
       if (span?.index === index) return [...seen, start];
-      at = typeof span?.within === 'object' ? span.within : undefined;
+      current = typeof span?.within === 'object' ? span.within : undefined;
     }
   }
   return undefined;

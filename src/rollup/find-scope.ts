@@ -62,7 +62,7 @@ async function findRequested(context: RollUpContext, requested: RequestedTime): 
     const toMs = Math.min(highMs + nearMs, Math.max(lastMs, highMs));
     if (requested.byDay || place === 0)
       await bindDays(context, fromMs - DAY_MS, toMs + DAY_MS, { byInterval: false });
-    const found = await runStatement(context, 'find_scope', {
+    const seriesCount = await runStatement(context, 'find_scope', {
       is_first: place === 0,
       near_ms: BigInt(nearMs),
       low_ms: BigInt(fromMs),
@@ -70,7 +70,7 @@ async function findRequested(context: RollUpContext, requested: RequestedTime): 
       by_day: requested.byDay,
       is_last: place === NEAR_MS.length - 1,
     });
-    if (found === requested.series) break;
+    if (seriesCount === requested.series) break;
   }
 }
 

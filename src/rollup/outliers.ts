@@ -27,10 +27,10 @@ export function findReturn(runs: Runs, index: number, rule: RegisterRule): numbe
  * reading is left out after any fall. A low reading can be the average of a value and a zero. It is left out
  * only if the limit is learnt.
  */
-export function isSkippedReading(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
-  if (one.firstMs !== one.lastMs || !after) return false;
-  const isHigh = one.firstValue > from.lastValue;
-  const level = isHigh ? from.lastValue : one.firstValue;
+export function isSkippedReading(from: Run, run: Run, after: Run | undefined, rule: RegisterRule): boolean {
+  if (run.firstMs !== run.lastMs || !after) return false;
+  const isHigh = run.firstValue > from.lastValue;
+  const level = isHigh ? from.lastValue : run.firstValue;
   return (isHigh || rule.learnt) && after.firstValue < level - after.jitterWh;
 }
 

@@ -36,33 +36,33 @@ export async function storeNewReadings(
   if (hasArchived) extracted -= await dropReread(context, batchId);
   if (rejudges) extracted += await rejectStored(context, nowMs);
   await runStatement(context, 'find_series');
-  const found = await readRow<{
+  const description = await readRow<{
     readings: bigint;
     low_ms: bigint | null;
     high_ms: bigint | null;
     has_new_series: boolean;
     widens_series: boolean;
   }>(context, 'describe_incoming');
-  const rejected = extracted - Number(found.readings);
+  const rejected = extracted - Number(description.readings);
   if (rejected > 0) {
     await runStatement(context, 'find_rejected', { now_ms: nowMs });
     await runStatement(context, 'count_rejected');
     await runStatement(context, 'mark_rejections_dirty');
   }
-  if (found.has_new_series) {
+  if (description.has_new_series) {
     await runStatement(context, 'add_series');
     await runStatement(context, 'find_series');
   }
   const taken = await runStatement(context, 'find_incoming');
-  if (found.low_ms === null || found.high_ms === null) return { readings: 0, rejected };
-  const bounds = { low_ms: found.low_ms, high_ms: found.high_ms };
+  if (description.low_ms === null || description.high_ms === null) return { readings: 0, rejected };
+  const bounds = { low_ms: description.low_ms, high_ms: description.high_ms };
   const incoming = taken - (taken > 1 ? await dropRepeated(context) : 0);
   const hasExclusions =
     hasCorrections && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
   const known = await supersede(context, bounds, hasExclusions);
   const excluded = hasExclusions ? await storeIncomingExclusions(context) : 0;
   await runStatement(context, 'store_readings');
-  if (found.widens_series) await runStatement(context, 'update_series_bounds');
+  if (description.widens_series) await runStatement(context, 'update_series_bounds');
   if (hasExclusions) await runStatement(context, 'update_excluded_bounds');
   return { readings: incoming - known - excluded, rejected };
 }

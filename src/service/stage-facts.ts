@@ -18,13 +18,14 @@ export function stageFacts(
       ...stageNames.map((stage) => ({ stage, ...unknown })),
     ];
   }
-  return stages.map((one) => {
-    const { stage, lastSuccessAtMs, openedAtMs, everyMs, runningSinceMs, failures, lastError } = one;
+  return stages.map((health) => {
+    const { stage, lastSuccessAtMs, openedAtMs, everyMs, runningSinceMs, failures, lastError } = health;
     return {
       stage,
       failingMs: nowMs - (lastSuccessAtMs ?? openedAtMs) - everyMs,
       why: lastError && failures > 0 ? lastError.message : 'it has not succeeded; see "wattline status"',
-      isAtWork: failures === 0 && one.state !== 'stuck' && (runningSinceMs !== null || isBehind(one, stages)),
+      isAtWork:
+        failures === 0 && health.state !== 'stuck' && (runningSinceMs !== null || isBehind(health, stages)),
       hasSucceeded: failures === 0 && lastSuccessAtMs !== null,
     };
   });

@@ -213,19 +213,19 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
 /** The complete files of a folder by name, the least recently used one first. */
 async function findEntries(folder: string): Promise<Map<string, Entry>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const found: Array<[name: string, entry: Entry]> = [];
-  for (const one of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!one.isFile()) continue;
-    const path = join(one.parentPath, one.name);
-    if (one.name.endsWith(DRAFT)) await rm(path, { force: true });
+  const entries: Array<[name: string, entry: Entry]> = [];
+  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!file.isFile()) continue;
+    const path = join(file.parentPath, file.name);
+    if (file.name.endsWith(DRAFT)) await rm(path, { force: true });
     else {
       const { size, mtimeMs } = await stat(path);
       const state = { state: 'found' as const, checkedMtimeMs: 0, touchedAtMs: mtimeMs };
       const entry: Entry = { path, bytes: size, pins: 0, ...state };
-      found.push([relative(folder, path).replaceAll('\\', '/'), entry]);
+      entries.push([relative(folder, path).replaceAll('\\', '/'), entry]);
     }
   }
-  return new Map(found.sort(([, a], [, b]) => a.touchedAtMs - b.touchedAtMs));
+  return new Map(entries.sort(([, a], [, b]) => a.touchedAtMs - b.touchedAtMs));
 }
 
 /** True if the file was checked, and nobody has changed it since. */

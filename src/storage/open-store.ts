@@ -11,17 +11,17 @@ export function parseStoreAddress(text: string): StoreAddress {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
   // An empty text is often a variable of a shell that has no value.
   if (scheme === undefined && text.trim() !== '') return { kind: 'folder', path: text };
-  const found = /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9._-]{1,62})(?:\/(?<prefix>[\w!.*'()/ -]*))?$/i.exec(
+  const place = /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9._-]{1,62})(?:\/(?<prefix>[\w!.*'()/ -]*))?$/i.exec(
     text,
   )?.groups;
-  const prefix = found?.prefix ?? '';
-  if (found === undefined || /^\/|\/\/|(^|\/)\.{1,2}(\/|$)/.test(prefix))
+  const prefix = place?.prefix ?? '';
+  if (place === undefined || /^\/|\/\/|(^|\/)\.{1,2}(\/|$)/.test(prefix))
     throw new InputError('the place', [
       { path: text, message: 'must be a folder, or a bucket such as "s3://energy-backup/site-a"' },
     ]);
   return {
     kind: 's3',
-    bucket: found.bucket!,
+    bucket: place.bucket!,
     prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
   };
 }

@@ -86,11 +86,11 @@ function candidatesOf(
   const parsed = header.map((name, index) => ({ index, name, ...splitUnit(name) }));
   const ofRole = (role: ColumnRole) => {
     const chosenName = given[role];
-    const found =
+    const matching =
       chosenName === undefined
         ? names[role].flatMap((known) => parsed.filter(({ base }) => base === known))
         : parsed.filter(({ name }) => name === chosenName);
-    return found.map(({ index, name, unit }) => ({ index, name, unit }));
+    return matching.map(({ index, name, unit }) => ({ index, name, unit }));
   };
   return Object.fromEntries(columnRoles.map((role) => [role, ofRole(role)])) as Record<
     ColumnRole,

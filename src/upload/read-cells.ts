@@ -138,13 +138,13 @@ export function meterReader(
   }
   return ({ line, cells }) => {
     const code = cells[column.index]!;
-    let found = known.get(code);
-    if (found === undefined) {
-      found = find(code);
-      known.set(code, found);
+    let value = known.get(code);
+    if (value === undefined) {
+      value = find(code);
+      known.set(code, value);
     }
-    if (typeof found !== 'string') return found;
-    refusals.add(line, column.name, found);
+    if (typeof value !== 'string') return value;
+    refusals.add(line, column.name, value);
     return undefined;
   };
 }

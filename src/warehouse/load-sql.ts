@@ -44,13 +44,13 @@ export function loadSql(name: string): string {
 export function readStatements(folder: string): Map<string, string> {
   const statements = new Map<string, string>();
   for (const file of readdirSync(folder).filter((one) => one.endsWith('.sql'))) {
-    const found = statementsOf(readFileSync(join(folder, file), 'utf8'));
-    if (found.length === 0)
+    const statementsOfFile = statementsOf(readFileSync(join(folder, file), 'utf8'));
+    if (statementsOfFile.length === 0)
       throw new TerminalError(
         'SqlBroken',
         `${join(folder, file)}: no line names a statement: -- name: <name>`,
       );
-    for (const [name, text] of found) {
+    for (const [name, text] of statementsOfFile) {
       if (statements.has(name))
         throw new TerminalError('SqlBroken', `${join(folder, file)}: a second statement is named ${name}`);
       statements.set(name, text);

@@ -119,7 +119,7 @@ export function planLanding(
     }
   }
   const lastOffset = restarts ? undefined : lastOffsetAfter(before, gap);
-  const found = selectNewMessages(input.columns, { lastOffset, nextOffset });
+  const selected = selectNewMessages(input.columns, { lastOffset, nextOffset });
   const isReplay =
     before !== undefined &&
     !restarts &&
@@ -127,9 +127,9 @@ export function planLanding(
     input.fromOffset < before.nextOffset &&
     nextOffset <= before.nextOffset;
   // Messages without an offset cannot be compared. In a replay they have landed before.
-  if (isReplay) found.rejected = found.rejected.filter(({ offset }) => offset !== undefined);
-  const messages = found.end - found.start;
-  const isEmpty = messages === 0 && found.rejected.length === 0;
+  if (isReplay) selected.rejected = selected.rejected.filter(({ offset }) => offset !== undefined);
+  const messages = selected.end - selected.start;
+  const isEmpty = messages === 0 && selected.rejected.length === 0;
   const movedTo =
     before !== undefined && gap === undefined && before.nextOffset > nextOffset
       ? before.nextOffset
@@ -142,8 +142,8 @@ export function planLanding(
     origin: input.origin,
     logEpoch: restarts ? input.logEpoch : (input.logEpoch ?? before?.logEpoch),
     nextOffset: movedTo,
-    lastOffset: later(lastOffset, found.lastOffset),
-    lastStoreTimeMs: later(restarts ? undefined : before?.lastStoreTimeMs, found.lastStoreTimeMs),
+    lastOffset: later(lastOffset, selected.lastOffset),
+    lastStoreTimeMs: later(restarts ? undefined : before?.lastStoreTimeMs, selected.lastStoreTimeMs),
     batchId: isEmpty || input.unlisted ? (before?.batchId ?? 0) : batchId,
     updatedAtMs: nowMs,
   };
@@ -154,7 +154,7 @@ export function planLanding(
       after,
       gap,
       fromOffset: input.fromOffset,
-      content: isEmpty ? undefined : found,
+      content: isEmpty ? undefined : selected,
       unlisted: input.unlisted,
     },
     result: {
@@ -162,11 +162,11 @@ export function planLanding(
       batchId: isEmpty ? undefined : batchId,
       nextOffset: movedTo,
       messages,
-      quarantined: found.rejected.length,
-      landedBefore: found.landedBefore,
-      repeated: found.repeated,
-      beyond: found.beyond,
-      outOfOrder: found.outOfOrder,
+      quarantined: selected.rejected.length,
+      landedBefore: selected.landedBefore,
+      repeated: selected.repeated,
+      beyond: selected.beyond,
+      outOfOrder: selected.outOfOrder,
       lastStoreTimeMs: after.lastStoreTimeMs,
     },
   };

@@ -61,9 +61,9 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
   async function callOwner(workgroupId: string, call: RemoteCall, signal: AbortSignal): Promise<CallReply> {
     const giveUpAt = performance.now() + takeoverMs;
     for (;;) {
-      const found = await directory.find(workgroupId);
-      const workers = workersOf(found);
-      if (found.kind === 'free' && workers.length === 0) return { kind: 'not-here' };
+      const lookup = await directory.find(workgroupId);
+      const workers = workersOf(lookup);
+      if (lookup.kind === 'free' && workers.length === 0) return { kind: 'not-here' };
       let hibernates = false;
       for (const worker of workers) {
         if (FILE_OPERATIONS[call.operation as AskableName] === 'shared' && worker.machine !== machine)
@@ -75,7 +75,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
         else if (reply.kind === 'answer' || reply.kind === 'failed') return reply;
       }
       if (hibernates) return { kind: 'hibernates' };
-      if (performance.now() > giveUpAt) throw nobodyAnswers(workgroupId, found);
+      if (performance.now() > giveUpAt) throw nobodyAnswers(workgroupId, lookup);
       await sleep(LOOK_EVERY_MS, undefined, { signal });
     }
   }
@@ -165,16 +165,16 @@ function updatedAtMs({ status }: LocatedWork): UtcMs {
   return status?.updatedAtMs ?? 0;
 }
 
-function workersOf(found: FoundOwner): WorkerAddress[] {
-  switch (found.kind) {
+function workersOf(lookup: FoundOwner): WorkerAddress[] {
+  switch (lookup.kind) {
     case 'owner':
-      return [found.owner];
+      return [lookup.owner];
     case 'free':
-      return found.workers;
+      return lookup.workers;
     case 'unknown':
       return [];
     default:
-      return found satisfies never;
+      return lookup satisfies never;
   }
 }
 
@@ -193,8 +193,8 @@ function unknownOutcome(worker: WorkerAddress, { operation }: RemoteCall, cause:
   );
 }
 
-function nobodyAnswers(workgroupId: string, found: FoundOwner): TransientError {
-  const where = workersOf(found)
+function nobodyAnswers(workgroupId: string, lookup: FoundOwner): TransientError {
+  const where = workersOf(lookup)
     .map(({ host, port }) => `${host}:${port}`)
     .join(', ');
   return new TransientError(

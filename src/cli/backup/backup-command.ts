@@ -74,10 +74,10 @@ async function backupAll(
   await probeStore(place.state, signal);
   const workgroups: BackupFacts['workgroups'] = [];
   const unpublished: string[] = [];
-  for (const one of chosen) {
-    const done = await backupOne(config, service, place, one);
-    if (done === undefined) unpublished.push(one.id);
-    else workgroups.push({ workgroup: one.id, ...done });
+  for (const chosenWorkgroup of chosen) {
+    const done = await backupOne(config, service, place, chosenWorkgroup);
+    if (done === undefined) unpublished.push(chosenWorkgroup.id);
+    else workgroups.push({ workgroup: chosenWorkgroup.id, ...done });
   }
   const state = await copyState(config, service, place, chosen, withSecrets);
   const facts = { place: place.name, workgroups, unpublished, state, withSecrets };

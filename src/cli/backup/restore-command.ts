@@ -75,15 +75,15 @@ async function restoreAll(
 ): Promise<void> {
   const { holdRoles } = await import('../../service/hold-roles.ts');
   const { restoreState } = await import('../../backup/backup-state.ts');
-  const at = parseAt(options.at);
+  const restorePoint = parseAt(options.at);
   const chosen = chosenWorkgroups(config, options.workgroup);
   const release = await holdRoles(config, ['stream', 'worker'], service.clock);
   try {
     const ids = chosen.map(({ id }) => id);
-    const { found, missing } = await findAll(config, service, place, ids, at);
+    const { found, missing } = await findAll(config, service, place, ids, restorePoint);
     const workgroups: Restored[] = [];
-    for (const one of found)
-      workgroups.push(await restoreOne(config, service, place, one, options.force ?? false));
+    for (const restorable of found)
+      workgroups.push(await restoreOne(config, service, place, restorable, options.force ?? false));
     const atMs = Math.max(...workgroups.map(({ createdAtMs }) => createdAtMs));
     const state = await restoreState({
       store: place.state,
@@ -139,11 +139,11 @@ async function findAll(
   { signal }: Service,
   place: Place,
   ids: readonly string[],
-  at: RestorePoint,
+  restorePoint: RestorePoint,
 ): Promise<{ found: Found[]; missing: string[] }> {
   const { findRestorable } = await import('../../backup/stored-commits.ts');
   const { createControl } = await import('../../worker-rpc/control.ts');
-  const found: Found[] = [];
+  const restorable: Found[] = [];
   const missing: string[] = [];
   let failure: unknown;
   for (const workgroup of ids) {
@@ -153,15 +153,15 @@ async function findAll(
         `the service has the warehouse of ${workgroup} open; stop the service, then run the same command again`,
       );
     try {
-      found.push({ workgroup, ...(await findRestorable(place.of(workgroup), at, signal)) });
+      restorable.push({ workgroup, ...(await findRestorable(place.of(workgroup), restorePoint, signal)) });
     } catch (error) {
       if (!(error instanceof TerminalError && error.code === 'NothingToRestore')) throw error;
       failure ??= error;
       missing.push(workgroup);
     }
   }
-  if (found.length === 0) throw failure;
-  return { found, missing };
+  if (restorable.length === 0) throw failure;
+  return { found: restorable, missing };
 }
 
 interface Found {

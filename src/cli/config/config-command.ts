@@ -30,7 +30,7 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
       const shown = hideSecrets(effective);
       for (const { path, message } of warnings) printNote(command, terminal, `warning: ${path}: ${message}`);
       const roles = await suggestedRoles(effective);
-      for (const one of roles) printNote(command, terminal, describeSuggestions(one));
+      for (const suggestions of roles) printNote(command, terminal, describeSuggestions(suggestions));
       printNote(command, terminal, 'the configuration is valid; with all defaults it is:');
       printData(command, terminal, { config: shown, warnings, suggestedRoles: roles }, () =>
         stringify(withUnits(shown), { lineWidth: 0 }),

@@ -6,26 +6,27 @@ import { elide, type Row, type ViewOptions, type WriteTime } from './readings-vi
 
 /** The steps from readings to the energy of the day, with numbers that add up. */
 export function describeEnergy(
-  one: ExplainedSource,
+  source: ExplainedSource,
   day: Pick<Explained, 'start' | 'end'>,
-  at: WriteTime,
+  writeTime: WriteTime,
   options: ViewOptions,
 ): string[] {
-  if (one.boundaries) return [describeBoundaries(one.boundaries, at), describeSegments(one, at)];
-  if (one.intervals.length === 0) return [];
+  if (source.boundaries)
+    return [describeBoundaries(source.boundaries, writeTime), describeSegments(source, writeTime)];
+  if (source.intervals.length === 0) return [];
   return [
-    section('Energy by the hour', describeHours(one.intervals, day, at)),
-    options.all ? describeParts(one, at, options) : '',
+    section('Energy by the hour', describeHours(source.intervals, day, writeTime)),
+    options.all ? describeParts(source, writeTime, options) : '',
   ];
 }
 
 function describeBoundaries(
   { start, end }: NonNullable<ExplainedSource['boundaries']>,
-  at: WriteTime,
+  writeTime: WriteTime,
 ): string {
   const table = formatRows(
     [
-      { value: ({ time }) => at(time) },
+      { value: ({ time }) => writeTime(time) },
       { value: ({ indexWh }) => (indexWh === null ? '-' : plainNumber(indexWh)), align: 'right' },
       {
         value: ({ indexWh, roundedWh }) =>
@@ -39,12 +40,12 @@ function describeBoundaries(
   return section('Index where the day begins and ends (Wh)', table);
 }
 
-function describeSegments({ segments }: ExplainedSource, at: WriteTime): string {
+function describeSegments({ segments }: ExplainedSource, writeTime: WriteTime): string {
   if (segments.length === 0) return '';
   const table = formatTable(
     [
-      { title: 'From', value: ({ from }) => at(from) },
-      { title: 'To', value: ({ to }) => at(to) },
+      { title: 'From', value: ({ from }) => writeTime(from) },
+      { title: 'To', value: ({ to }) => writeTime(to) },
       { title: 'Index', value: ({ fromWh }) => plainNumber(fromWh), align: 'right' },
       { title: 'to', value: ({ toWh }) => plainNumber(toWh), align: 'right' },
       { title: 'Wh', value: ({ energyWh }) => plainNumber(energyWh), align: 'right' },
@@ -69,7 +70,7 @@ interface Stretch {
 function describeHours(
   intervals: readonly Interval[],
   { start, end }: Pick<Explained, 'start' | 'end'>,
-  at: WriteTime,
+  writeTime: WriteTime,
 ): string {
   const byStart = new Map(intervals.map((one) => [Date.parse(one.start), one]));
   const hours: Stretch[] = [];
@@ -86,8 +87,8 @@ function describeHours(
   }
   return formatTable(
     [
-      { title: 'From', value: ({ fromMs }) => at(formatInstant(fromMs)) },
-      { title: 'To', value: ({ toMs }) => at(formatInstant(toMs)) },
+      { title: 'From', value: ({ fromMs }) => writeTime(formatInstant(fromMs)) },
+      { title: 'To', value: ({ toMs }) => writeTime(formatInstant(toMs)) },
       { title: 'Wh', value: ({ energyWh }) => plainNumber(roundNano(energyWh)), align: 'right' },
       { title: '', value: measured },
     ],
@@ -121,14 +122,14 @@ function roundNano(wh: number): number {
   return Math.round(wh * 1e9) / 1e9;
 }
 
-function describeParts(one: ExplainedSource, at: WriteTime, options: ViewOptions): string {
-  const { parts, partsLeftOut } = one;
+function describeParts(source: ExplainedSource, writeTime: WriteTime, options: ViewOptions): string {
+  const { parts, partsLeftOut } = source;
   const of = (value: (part: Part) => string) => (row: Row<Part>) =>
     row.kind === 'item' ? value(row.item) : '';
   const table = formatTable(
     [
-      { title: 'From', value: of(({ from }) => at(from)) },
-      { title: 'To', value: of(({ to }) => at(to)) },
+      { title: 'From', value: of(({ from }) => writeTime(from)) },
+      { title: 'To', value: of(({ to }) => writeTime(to)) },
       { title: 'W', value: of(({ fromW }) => plainNumber(fromW)), align: 'right' },
       { title: 'to W', value: of(({ toW }) => plainNumber(toW)), align: 'right' },
       { title: 'Wh', value: of(({ energyWh }) => plainNumber(energyWh)), align: 'right' },
@@ -139,7 +140,7 @@ function describeParts(one: ExplainedSource, at: WriteTime, options: ViewOptions
   const more =
     partsLeftOut > 0 ? `${counted(partsLeftOut, 'part')} in the middle of the day are left out\n` : '';
   const title =
-    one.result?.method === 'interval_energy'
+    source.result?.method === 'interval_energy'
       ? 'The energy of each interval as constant power, cut at quarters of an hour'
       : 'Area under the power, cut at quarters of an hour';
   return section(title, table + more);

@@ -21,7 +21,7 @@ import { describeReadings, type ViewOptions, type WriteTime } from './readings-v
 /** Formats an explanation for the terminal, with times in the workgroup's zone. */
 export function describeExplained(explained: Explained, options: ViewOptions): string {
   const { name, device, day, timezone, hours, sources, takenIn, countingSources } = explained;
-  const at = timeWriter(explained);
+  const writeTime = timeWriter(explained);
   const title = `${name ? `${name} (${device})` : device}, ${day}, ${timezone}, ${plainNumber(hours)} h`;
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
@@ -29,12 +29,13 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   if (explained.wholeDevice && isWorthShowing(explained.wholeDevice))
     lines.push(describeDevice(explained.wholeDevice));
   const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
-  for (const source of sources.filter(counts)) lines.push(describeSource(source, explained, at, options));
+  for (const source of sources.filter(counts))
+    lines.push(describeSource(source, explained, writeTime, options));
   for (const source of sources.filter((one) => !counts(one))) {
     const hint = `not part of the sum of the device; --source ${shellWord(source.source)} explains it`;
-    lines.push(`${headingOf(source, at)}\n  ${hint}\n`);
+    lines.push(`${headingOf(source, writeTime)}\n  ${hint}\n`);
   }
-  if (sources.length === 0) lines.push(describeKnown(explained, at));
+  if (sources.length === 0) lines.push(describeKnown(explained, writeTime));
   return lines.join('\n');
 }
 
@@ -75,44 +76,50 @@ const deviceColumns: Array<Column<ExplainedDevice['sources'][number]>> = [
   { title: '', value: ({ reason }) => reason },
 ];
 
-function headingOf({ source, result }: ExplainedSource, at: WriteTime): string {
+function headingOf({ source, result }: ExplainedSource, writeTime: WriteTime): string {
   const text = result
-    ? `${plainNumber(result.energyWh)} Wh by ${result.method} of ${result.table}.${result.field}, ${result.status}, version ${result.version}, computed ${at.toSecond(result.computedAt)}`
+    ? `${plainNumber(result.energyWh)} Wh by ${result.method} of ${result.table}.${result.field}, ${result.status}, version ${result.version}, computed ${writeTime.toSecond(result.computedAt)}`
     : 'no energy';
   return `Source ${source}: ${text}`;
 }
 
 function describeSource(
-  one: ExplainedSource,
+  source: ExplainedSource,
   day: Pick<Explained, 'start' | 'end'>,
-  at: WriteTime,
+  writeTime: WriteTime,
   options: ViewOptions,
 ): string {
   return [
-    `${headingOf(one, at)}\n`,
+    `${headingOf(source, writeTime)}\n`,
     section(
       'What happened',
-      one.events.map(({ kind, text }) => `${kind.replaceAll('_', ' ')}: ${text}\n`).join(''),
+      source.events.map(({ kind, text }) => `${kind.replaceAll('_', ' ')}: ${text}\n`).join(''),
     ),
-    section('Fields, in the order of the configuration', describeStreams(one)),
-    section('Corrections', describeCorrections(one, at)),
-    section('Limits', describeLimits(one)),
-    section('Readings', describeReadings(one, at, options)),
-    ...describeEnergy(one, day, at, options),
-    section('Sum', describeSum(one)),
-    section('Coverage', `${one.coverage.text}\n`),
-    section('Flags', one.flags.map((flag) => describeFlag(flag, one)).join('')),
-    section('Versions', one.versions.map((version) => describeVersion(version, one, at)).join('')),
+    section('Fields, in the order of the configuration', describeStreams(source)),
+    section('Corrections', describeCorrections(source, writeTime)),
+    section('Limits', describeLimits(source)),
+    section('Readings', describeReadings(source, writeTime, options)),
+    ...describeEnergy(source, day, writeTime, options),
+    section('Sum', describeSum(source)),
+    section('Coverage', `${source.coverage.text}\n`),
+    section('Flags', source.flags.map((flag) => describeFlag(flag, source)).join('')),
+    section(
+      'Versions',
+      source.versions.map((version) => describeVersion(version, source, writeTime)).join(''),
+    ),
   ]
     .filter(Boolean)
     .join('\n');
 }
 
 /** Corrections, and the measured energy if it differs from the reported energy. */
-function describeCorrections({ corrections, measuredWh, result }: ExplainedSource, at: WriteTime): string {
+function describeCorrections(
+  { corrections, measuredWh, result }: ExplainedSource,
+  writeTime: WriteTime,
+): string {
   const lines = corrections.map(
     ({ id, text, author, at: time, reason }) =>
-      `${id}  ${text}\n   by ${author}, ${at.toSecond(time)}: ${reason}\n`,
+      `${id}  ${text}\n   by ${author}, ${writeTime.toSecond(time)}: ${reason}\n`,
   );
   const isTold = corrections.length > 0 && measuredWh !== (result?.energyWh ?? null);
   const measured = measuredWh === null ? 'nothing' : `${plainNumber(measuredWh)} Wh`;
@@ -182,16 +189,16 @@ const BATCHES_SHOWN = 3;
 function describeVersion(
   { version, energyWh, computedAt, text, causes, batches }: Version,
   { versions }: ExplainedSource,
-  at: WriteTime,
+  writeTime: WriteTime,
 ): string {
   const energy = energyWh === null ? 'withdrawn' : `${plainNumber(energyWh)} Wh`;
-  const lines = [`${version}  ${energy}, computed ${at.toSecond(computedAt)}: ${text}`];
+  const lines = [`${version}  ${energy}, computed ${writeTime.toSecond(computedAt)}: ${text}`];
   // A first version needs no list of its causes.
   if (versions.length > 1 || batches > 1) {
     for (const { batch, origin, landedAt, readings, from, to } of causes.slice(0, BATCHES_SHOWN)) {
-      const when = from === to ? at(from) : `${at(from)} to ${at(to)}`;
+      const when = from === to ? writeTime(from) : `${writeTime(from)} to ${writeTime(to)}`;
       lines.push(
-        `   batch ${batch} from ${origin ?? '?'}, landed ${landedAt ? at.toSecond(landedAt) : '?'}: ${counted(readings, 'reading')} of ${when}`,
+        `   batch ${batch} from ${origin ?? '?'}, landed ${landedAt ? writeTime.toSecond(landedAt) : '?'}: ${counted(readings, 'reading')} of ${when}`,
       );
     }
     if (batches > BATCHES_SHOWN) lines.push(`   and ${counted(batches - BATCHES_SHOWN, 'more batch')}`);
@@ -205,14 +212,14 @@ function describeSum({ sum, result }: ExplainedSource): string {
 }
 
 /** The known facts of the device if the day has no energy. */
-function describeKnown({ known, nearestDays, outcome }: Explained, at: WriteTime): string {
+function describeKnown({ known, nearestDays, outcome }: Explained, writeTime: WriteTime): string {
   const table = formatTable(
     [
       { title: 'Source', value: ({ source }) => source },
       { title: 'Field', value: fieldText },
       { title: 'Method', value: ({ method }) => method },
-      { title: 'First reading', value: ({ firstReading }) => at(firstReading) },
-      { title: 'Last reading', value: ({ lastReading }) => at(lastReading) },
+      { title: 'First reading', value: ({ firstReading }) => writeTime(firstReading) },
+      { title: 'Last reading', value: ({ lastReading }) => writeTime(lastReading) },
     ],
     known,
   );

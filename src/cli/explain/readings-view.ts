@@ -48,10 +48,14 @@ export function elide<Item>(
 }
 
 /** Readings at the beginning, the end and at events. All readings if there are few. */
-export function describeReadings(one: ExplainedSource, at: WriteTime, options: ViewOptions): string {
-  const { readings, readingsLeftOut, boundaries } = one;
+export function describeReadings(
+  source: ExplainedSource,
+  writeTime: WriteTime,
+  options: ViewOptions,
+): string {
+  const { readings, readingsLeftOut, boundaries } = source;
   if (readings.length === 0) return '';
-  const turns = turningTimes(one);
+  const turns = turningTimes(source);
   const sort = ({ fate, reason, batch }: ExplainedReading) => `${fate} ${reason} ${batch}`;
   const rows = elide(
     readings,
@@ -71,9 +75,9 @@ export function describeReadings(one: ExplainedSource, at: WriteTime, options: V
     row.kind === 'item' ? value(row.item) : '';
   const isOneBatch = readings.every(({ batch }) => batch === readings[0]!.batch);
   const columns: Array<Column<Row<ExplainedReading>>> = [
-    { title: 'Time', value: (row) => (row.kind === 'item' ? at(row.item.time) : '...') },
+    { title: 'Time', value: (row) => (row.kind === 'item' ? writeTime(row.item.time) : '...') },
     {
-      title: boundaries ? 'Wh' : unitOf(one),
+      title: boundaries ? 'Wh' : unitOf(source),
       value: of(({ value, text }) => (value === null ? sent(text) : plainNumber(value))),
       align: 'right',
     },
@@ -87,12 +91,12 @@ export function describeReadings(one: ExplainedSource, at: WriteTime, options: V
     value: (row) =>
       row.kind === 'more' ? `${counted(row.count, 'more reading')} (--all shows them)` : fateText(row.item),
   });
-  if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, at)) });
+  if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, writeTime)) });
   const more =
     readingsLeftOut > 0
       ? `${counted(readingsLeftOut, 'reading')} in the middle of the day are left out\n`
       : '';
-  const all = isOneBatch ? `all landed ${landed(readings[0]!, at)}\n` : '';
+  const all = isOneBatch ? `all landed ${landed(readings[0]!, writeTime)}\n` : '';
   return formatTable(columns, rows) + more + all;
 }
 
@@ -118,6 +122,6 @@ function sent(text: string | null): string {
   return text === null ? '-' : JSON.stringify(text);
 }
 
-function landed({ landedAt, batch }: ExplainedReading, at: WriteTime): string {
-  return `${landedAt ? at.toSecond(landedAt) : '?'}, batch ${batch}`;
+function landed({ landedAt, batch }: ExplainedReading, writeTime: WriteTime): string {
+  return `${landedAt ? writeTime.toSecond(landedAt) : '?'}, batch ${batch}`;
 }

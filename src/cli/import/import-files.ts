@@ -156,9 +156,9 @@ export async function checkFiles(
     throw new InputError(
       'the import',
       problems.flatMap((error) =>
-        error.problems.map((one) => ({
-          ...one,
-          path: `${error.message.split(' has ')[0]} ${one.path}`.trim(),
+        error.problems.map((problem) => ({
+          ...problem,
+          path: `${error.message.split(' has ')[0]} ${problem.path}`.trim(),
         })),
       ),
     );

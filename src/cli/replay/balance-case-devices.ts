@@ -12,11 +12,11 @@ import { intervalsOf } from './balance-case-intervals.ts';
 /** Reports the devices of a case as the daily-energy report does. */
 export async function readDevices(
   connection: DuckDBConnection,
-  one: BalanceCase,
+  balanceCase: BalanceCase,
   workgroup: WorkgroupConfig,
   own: readonly DayBounds[],
 ) {
-  const days = own.flatMap((bounds) => one.sources.flatMap((source) => sourceDay(source, bounds)));
+  const days = own.flatMap((bounds) => balanceCase.sources.flatMap((source) => sourceDay(source, bounds)));
   const rows = await queryText<{ day: string; device: string; energy_wh: number | null; flags: string }>(
     connection,
     `${deviceDaySql({
@@ -27,7 +27,7 @@ export async function readDevices(
     })}SELECT day::VARCHAR AS day, device::VARCHAR AS device, energy_wh::DOUBLE AS energy_wh, to_json(flags)::VARCHAR AS flags
      FROM device_day ORDER BY day, device`,
     {
-      known_sources: JSON.stringify(one.sources.map(({ device, source }) => ({ device, source }))),
+      known_sources: JSON.stringify(balanceCase.sources.map(({ device, source }) => ({ device, source }))),
       declared_devices: JSON.stringify([
         { total_source: workgroup.totalSource },
         ...workgroup.devices.map(({ id, totalSource, sources, energyRole }) => ({
@@ -37,17 +37,17 @@ export async function readDevices(
           energy_role: energyRole,
         })),
       ]),
-      role_spans: roleSpanRows(createRoleResolver(workgroup).spans(one.sources)),
+      role_spans: roleSpanRows(createRoleResolver(workgroup).spans(balanceCase.sources)),
       source_days: JSON.stringify(days),
     },
   );
   const rowsByDay = Map.groupBy(rows, ({ day }) => day);
   return Object.fromEntries(
-    caseDays(one).map((day) => [
+    caseDays(balanceCase).map((day) => [
       day,
       Object.fromEntries(
         (rowsByDay.get(day) ?? []).map(({ device, energy_wh, flags }) => [
-          one.deviceNames.get(device)!,
+          balanceCase.deviceNames.get(device)!,
           { energyWh: energy_wh, flags: JSON.parse(flags) as string[] },
         ]),
       ),

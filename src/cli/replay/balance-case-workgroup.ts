@@ -17,15 +17,15 @@ interface CaseDevice {
   peakPower?: Array<{ kWp: number; from?: string | undefined }> | undefined;
 }
 
-export function caseDevicesOf(one: ParsedCase, idOf: Map<string, string>): CaseDevice[] {
+export function caseDevicesOf(parsedCase: ParsedCase, idOf: Map<string, string>): CaseDevice[] {
   const described = new Map(
-    one.devices.flatMap(({ id, name, ...rest }) => {
+    parsedCase.devices.flatMap(({ id, name, ...rest }) => {
       const known = [name, id].find((text) => text !== undefined && idOf.has(text));
       return known === undefined ? [] : [[known, rest] as const];
     }),
   );
   return [...idOf].map(([name, id]) => {
-    const own = one.sources.filter(({ device }) => device === name);
+    const own = parsedCase.sources.filter(({ device }) => device === name);
     const rest = described.get(name);
     const peaks = new Map(
       own.flatMap(({ source, peakPower }) => (peakPower ? [[source, peakPower] as const] : [])),
@@ -48,31 +48,31 @@ function addPeaks(sources: readonly Peaks[]): Peaks {
   if (sources.length === 1) return sources[0]!;
   const starts = new Set(sources.flatMap((peaks) => peaks.map(({ from }) => from)));
   return [...starts].flatMap((from) => {
-    const at = sources.map(
+    const peaksThen = sources.map(
       (peaks) =>
         peaks
           .filter((one) => (one.from ?? '') <= (from ?? ''))
           .toSorted((a, b) => ((a.from ?? '') < (b.from ?? '') ? -1 : 1))
           .at(-1)?.kWp,
     );
-    return at.some((kWp) => kWp === undefined)
+    return peaksThen.some((kWp) => kWp === undefined)
       ? []
-      : [{ kWp: at.reduce<number>((sum, kWp) => sum + kWp!, 0), from }];
+      : [{ kWp: peaksThen.reduce<number>((sum, kWp) => sum + kWp!, 0), from }];
   });
 }
 
 export function workgroupOf(
   where: string,
-  one: ParsedCase,
+  parsedCase: ParsedCase,
   devices: readonly CaseDevice[],
 ): WorkgroupConfig | InputError {
   const parsed = workgroupSchema.safeParse(
     {
       id: 'case',
-      timezone: one.timezone,
+      timezone: parsedCase.timezone,
       devices: devices.map((device) => withoutUndefined(device)),
-      totalSource: one.totalSource,
-      roles: one.sources.flatMap(({ device, source, role, negativeRole, within, from, to }) =>
+      totalSource: parsedCase.totalSource,
+      roles: parsedCase.sources.flatMap(({ device, source, role, negativeRole, within, from, to }) =>
         role == null
           ? []
           : [

@@ -67,13 +67,13 @@ const VALUES_MAX = 5_000_000;
 export function readBalanceCase(file: string, item: unknown, index: number): BalanceCase {
   const parsed = balanceCaseSchema.safeParse(item, inWords);
   if (!parsed.success) throw new InputError(`${file}, case ${index + 1}`, zodProblems(parsed.error));
-  const one = parsed.data;
-  const name = one.id ?? one.name ?? String(index + 1);
+  const parsedCase = parsed.data;
+  const name = parsedCase.id ?? parsedCase.name ?? String(index + 1);
   const where = `${file}, case ${name}`;
-  refuseMisspelt(where, one);
-  const names = [...new Set(one.sources.map(({ device }) => device))];
+  refuseMisspelt(where, parsedCase);
+  const names = [...new Set(parsedCase.sources.map(({ device }) => device))];
   const idOf = new Map(names.map((device) => [device, idOfName(device)]));
-  const sources = one.sources.map(
+  const sources = parsedCase.sources.map(
     (source, at): CaseSource => ({
       device: idOf.get(source.device)!,
       source: source.source,
@@ -88,7 +88,7 @@ export function readBalanceCase(file: string, item: unknown, index: number): Bal
       silent: source.silent,
     }),
   );
-  const range = rangeOf(where, one, sources);
+  const range = rangeOf(where, parsedCase, sources);
   const intervals = (daysBetween(range.startDay, range.endDay) + 1) * 96 * sources.length;
   if (intervals > VALUES_MAX)
     throw new InputError(where, [
@@ -97,32 +97,36 @@ export function readBalanceCase(file: string, item: unknown, index: number): Bal
         message: `asks for ${intervals} intervals of sources, at most ${VALUES_MAX} are possible`,
       },
     ]);
-  const devices = caseDevicesOf(one, idOf);
+  const devices = caseDevicesOf(parsedCase, idOf);
   return {
     name,
-    workgroup: workgroupOf(where, one, devices),
+    workgroup: workgroupOf(where, parsedCase, devices),
     sources,
     absent: [
       ...new Set([
-        ...(one.absent ?? []),
-        ...(one.options.absent ?? []),
-        ...[...one.sites, ...(one.site ? [one.site] : [])].flatMap(({ absent }) => absent ?? []),
+        ...(parsedCase.absent ?? []),
+        ...(parsedCase.options.absent ?? []),
+        ...[...parsedCase.sites, ...(parsedCase.site ? [parsedCase.site] : [])].flatMap(
+          ({ absent }) => absent ?? [],
+        ),
       ]),
     ],
     devices,
-    timezone: one.timezone,
+    timezone: parsedCase.timezone,
     ...range,
-    toleranceWh: one.options.toleranceWh,
-    tolerancePercent: one.options.tolerancePercent,
-    zones: [...new Set(['Etc/UTC', ...one.options.zones, ...Object.keys(one.expected?.zones ?? {})])],
-    askedMs: Object.keys(one.expected?.intervals ?? {}).map((start) =>
+    toleranceWh: parsedCase.options.toleranceWh,
+    tolerancePercent: parsedCase.options.tolerancePercent,
+    zones: [
+      ...new Set(['Etc/UTC', ...parsedCase.options.zones, ...Object.keys(parsedCase.expected?.zones ?? {})]),
+    ],
+    askedMs: Object.keys(parsedCase.expected?.intervals ?? {}).map((start) =>
       intervalStart(where, 'expected.intervals', start),
     ),
     deviceNames: new Map([...idOf].map(([device, id]) => [id, device])),
   };
 }
 
-function refuseMisspelt(where: string, one: ParsedCase): void {
+function refuseMisspelt(where: string, parsedCase: ParsedCase): void {
   const misspelt = (item: object, keys: string[], path: string): Problem[] =>
     Object.keys(item).flatMap((key) => {
       const suggestion = keys.includes(key) ? undefined : nearest(key, keys);
@@ -131,8 +135,8 @@ function refuseMisspelt(where: string, one: ParsedCase): void {
         : [{ path: `${path}${key}`, message: describeUnknown(suggestion) }];
     });
   const problems = [
-    ...misspelt(one, knownKeys.case, ''),
-    ...one.sources.flatMap((source, index) => misspelt(source, knownKeys.source, `sources.${index}.`)),
+    ...misspelt(parsedCase, knownKeys.case, ''),
+    ...parsedCase.sources.flatMap((source, index) => misspelt(source, knownKeys.source, `sources.${index}.`)),
   ];
   if (problems.length > 0) throw new InputError(where, problems);
 }

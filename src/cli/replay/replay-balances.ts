@@ -20,9 +20,12 @@ export async function replayBalances(
 ): Promise<void> {
   const database = await openQueryPool(pool);
   try {
-    for (const one of cases) {
+    for (const balanceCase of cases) {
       signal.throwIfAborted();
-      onReplayed(one.name, await database.run((connection) => runBalanceCase(connection, one), signal));
+      onReplayed(
+        balanceCase.name,
+        await database.run((connection) => runBalanceCase(connection, balanceCase), signal),
+      );
     }
   } finally {
     await database.close();

@@ -87,7 +87,7 @@ async function replayIn(
   const pipeline = createPipeline({ logLevel: 'warn', logger: service.logger });
   const pool = new Pool(running.url!, { connections: 2 });
   try {
-    for (const [index, one] of cases.entries()) {
+    for (const [index, parsedCase] of cases.entries()) {
       service.signal.throwIfAborted();
       const workgroup = config.workgroups[index]!;
       const scopes = { [workgroup.id]: { permissions: [...permissions] } };
@@ -98,16 +98,23 @@ async function replayIn(
       const server = { pool, url: running.url!, token, workgroupId: workgroup.id };
       const startedMs = performance.now();
       try {
-        const result = await replayCase(one, { server, pipeline, config, workgroup, service, onProgress });
+        const result = await replayCase(parsedCase, {
+          server,
+          pipeline,
+          config,
+          workgroup,
+          service,
+          onProgress,
+        });
         const seconds = Math.round(performance.now() - startedMs) / 1_000;
-        await onReplayed(one.name, { ...result, seconds }, (args) =>
+        await onReplayed(parsedCase.name, { ...result, seconds }, (args) =>
           pipeline.run(workgroup.id, 'explain', args),
         );
       } catch (error) {
         // A wrong case is part of the results. An interruption ends all cases.
         if (error instanceof InputError || service.signal.aborted) throw error;
         const failed = [{ series: null, error: errorMessage(error) }];
-        await onReplayed(one.name, { ...nothing, failed }, (args) =>
+        await onReplayed(parsedCase.name, { ...nothing, failed }, (args) =>
           pipeline.run(workgroup.id, 'explain', args),
         );
       }
@@ -132,7 +139,7 @@ const nothing = {
 };
 
 async function replayCase(
-  one: ReplayCase,
+  parsedCase: ReplayCase,
   parts: {
     server: Server;
     pipeline: Pipeline;
@@ -143,8 +150,8 @@ async function replayCase(
   },
 ): Promise<Omit<ReplayResult, 'seconds'>> {
   const { server, pipeline, config, workgroup, service, onProgress } = parts;
-  const { name, expected } = one;
-  const sent = await sendReadings(server, one, onProgress);
+  const { name, expected } = parsedCase;
+  const sent = await sendReadings(server, parsedCase, onProgress);
   await pipeline.open(assignmentOf(config, workgroup));
   let landed = 0;
   await landStream(server, pipeline, service.signal, (messages) => {
@@ -297,7 +304,7 @@ async function readDays<Value>(
   report: string,
   { firstDay, lastDay }: { firstDay: LocalDate; lastDay: LocalDate },
 ): Promise<ByDay<Value>> {
-  const found: ByDay<Value> = {};
+  const byDay: ByDay<Value> = {};
   for (let from = firstDay; from <= lastDay; ) {
     const to = [addDays(from, REPORT_DAYS_MAX), lastDay].sort()[0]!;
     const path = `/api/v1/orgs/${server.workgroupId}/daily-energy${report}startDate=${from}&endDate=${to}`;
@@ -309,11 +316,11 @@ async function readDays<Value>(
         `the report answered with status ${status}: ${text.slice(0, 500)}`,
       );
     for (const [day, series] of Object.entries(JSON.parse(text) as ByDay<Value>)) {
-      if (Object.keys(series).length > 0) found[day] = series;
+      if (Object.keys(series).length > 0) byDay[day] = series;
     }
     from = addDays(to, 1);
   }
-  return found;
+  return byDay;
 }
 
 function request(

@@ -35,33 +35,37 @@ type BalancePart = (typeof balanceParts)[number];
 /** Computes a case with the statements of the report. Parts that are not wanted are empty. */
 export async function runBalanceCase(
   connection: DuckDBConnection,
-  one: BalanceCase,
+  balanceCase: BalanceCase,
   wanted: readonly BalancePart[] = balanceParts,
 ): Promise<BalanceResult> {
-  if (one.workgroup instanceof InputError)
-    return { error: one.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n') };
-  const { workgroup } = one;
-  const own = dayBounds(one.startDay, one.endDay, one.timezone);
+  if (balanceCase.workgroup instanceof InputError)
+    return {
+      error: balanceCase.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'),
+    };
+  const { workgroup } = balanceCase;
+  const own = dayBounds(balanceCase.startDay, balanceCase.endDay, balanceCase.timezone);
   const read = (resolution: BalanceResolution, days: readonly DayBounds[]) =>
-    readBalance(connection, one, workgroup, { own, days, resolution });
+    readBalance(connection, balanceCase, workgroup, { own, days, resolution });
   const day = await read('day', own);
   const hasZones = wanted.includes('zones');
   const month = hasZones || wanted.includes('month') ? await read('month', own) : {};
   const zones: Record<string, { day: Record<string, BalanceAnswer>; month: Record<string, BalanceAnswer> }> =
     {};
-  for (const zone of hasZones ? one.zones : []) {
+  for (const zone of hasZones ? balanceCase.zones : []) {
     const days = daysOfZone(own, zone);
     zones[zone] =
-      zone === one.timezone
+      zone === balanceCase.timezone
         ? { day, month }
         : { day: await read('day', days), month: await read('month', days) };
   }
   return {
-    intervals: wanted.includes('intervals') ? worthShowing(one, await read('interval', own)) : {},
+    intervals: wanted.includes('intervals') ? worthShowing(balanceCase, await read('interval', own)) : {},
     day,
     month,
     zones,
-    dailyEnergy: wanted.includes('dailyEnergy') ? await readDevices(connection, one, workgroup, own) : {},
+    dailyEnergy: wanted.includes('dailyEnergy')
+      ? await readDevices(connection, balanceCase, workgroup, own)
+      : {},
     restWh: Object.fromEntries(
       Object.entries(day).map(([date, { restWh }]) => [date, restWh as Record<string, number | null>]),
     ),
@@ -72,16 +76,16 @@ export async function runBalanceCase(
 function daysOfZone(own: readonly DayBounds[], zone: string): DayBounds[] {
   const startMs = own[0]!.startMs;
   const endMs = own.at(-1)!.endMs;
-  return dayBounds(localDateOf(startMs, zone), localDateOf(endMs - 1, zone), zone).map((one) => ({
-    ...one,
-    startMs: Math.max(one.startMs, startMs),
-    endMs: Math.min(one.endMs, endMs),
+  return dayBounds(localDateOf(startMs, zone), localDateOf(endMs - 1, zone), zone).map((day) => ({
+    ...day,
+    startMs: Math.max(day.startMs, startMs),
+    endMs: Math.min(day.endMs, endMs),
   }));
 }
 
 async function readBalance(
   connection: DuckDBConnection,
-  one: BalanceCase,
+  balanceCase: BalanceCase,
   workgroup: WorkgroupConfig,
   {
     own,
@@ -90,11 +94,17 @@ async function readBalance(
   }: { own: readonly DayBounds[]; days: readonly DayBounds[]; resolution: BalanceResolution },
 ): Promise<Record<string, BalanceAnswer>> {
   const scope: BalanceScope = {
-    id: one.name,
+    id: balanceCase.name,
     isSite: true,
     nets: true,
-    members: one.sources.map(({ device, source, sign, from, to }) => ({ device, source, sign, from, to })),
-    absent: one.absent,
+    members: balanceCase.sources.map(({ device, source, sign, from, to }) => ({
+      device,
+      source,
+      sign,
+      from,
+      to,
+    })),
+    absent: balanceCase.absent,
   };
   const scopes = scopeTables([scope]);
   const inputs: BalanceInputs = {
@@ -108,24 +118,27 @@ async function readBalance(
   };
   // The shape of a day is unknown, so its intervals are unknown.
   const rows = own.flatMap((bounds) =>
-    one.sources.flatMap((source) => intervalsOf(source, bounds, resolution)),
+    balanceCase.sources.flatMap((source) => intervalsOf(source, bounds, resolution)),
   );
-  const found = await queryText<{ period: string; value: { bytes: Uint8Array } }>(
+  const answerRows = await queryText<{ period: string; value: { bytes: Uint8Array } }>(
     connection,
     balanceAnswerSql(inputs, resolution),
     {
       ...scopes.parameters,
       own_days: dayRows(own),
       zone_days: dayRows(days),
-      role_spans: roleSpanRows(spansOf(workgroup, one)),
-      peaks: peakRows(one.devices),
+      role_spans: roleSpanRows(spansOf(workgroup, balanceCase)),
+      peaks: peakRows(balanceCase.devices),
       source_intervals: JSON.stringify(rows),
-      tolerance_wh: one.toleranceWh,
-      tolerance_percent: one.tolerancePercent,
+      tolerance_wh: balanceCase.toleranceWh,
+      tolerance_percent: balanceCase.tolerancePercent,
     } as unknown as SqlParameters,
   );
   return Object.fromEntries(
-    found.map(({ period, value }) => [period, named(JSON.parse(Buffer.from(value.bytes).toString()), one)]),
+    answerRows.map(({ period, value }) => [
+      period,
+      named(JSON.parse(Buffer.from(value.bytes).toString()), balanceCase),
+    ]),
   );
 }
 
@@ -148,8 +161,10 @@ function dayRows(days: readonly DayBounds[]): string {
   return JSON.stringify(days.map(({ day, startMs, endMs }) => ({ day, start_ms: startMs, end_ms: endMs })));
 }
 
-function spansOf(workgroup: WorkgroupConfig, one: BalanceCase): RoleSpan[] {
-  return createRoleResolver(workgroup).spans(one.sources.map(({ device, source }) => ({ device, source })));
+function spansOf(workgroup: WorkgroupConfig, balanceCase: BalanceCase): RoleSpan[] {
+  return createRoleResolver(workgroup).spans(
+    balanceCase.sources.map(({ device, source }) => ({ device, source })),
+  );
 }
 
 /** Intervals that are not zero, and the intervals that are asked for. */

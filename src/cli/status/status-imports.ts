@@ -24,11 +24,11 @@ export function describeImport(workgroupId: string, listed: KnownImport): string
 
 function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: KnownImport): string {
   const rows = `${rowsRead.toLocaleString('en')} rows`;
-  const at = formatInstant(updatedAtMs);
-  if (isUnderWay) return `in progress, ${rows} read at ${at}`;
+  const updatedAt = formatInstant(updatedAtMs);
+  if (isUnderWay) return `in progress, ${rows} read at ${updatedAt}`;
   return state === 'landing'
-    ? `stopped at ${at} after ${rows}, which do not count yet; run the same "wattline import" again to continue`
-    : `given up at ${at} after ${rows}, which do not count; import the file again`;
+    ? `stopped at ${updatedAt} after ${rows}, which do not count yet; run the same "wattline import" again to continue`
+    : `given up at ${updatedAt} after ${rows}, which do not count; import the file again`;
 }
 
 export function describeNewestImport(

@@ -193,16 +193,16 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
 }
 
 function readLogHead(heads: Database<StoredHead, string>, path: string): StoredHead {
-  const found = heads.get(HEAD_KEY);
-  if (found === undefined) {
+  const stored = heads.get(HEAD_KEY);
+  if (stored === undefined) {
     const head = { format: FORMAT, epoch: randomUUID(), trimmedOrdinal: 0 };
     heads.putSync(HEAD_KEY, head);
     return head;
   }
-  if (found.format === FORMAT) return found;
+  if (stored.format === FORMAT) return stored;
   throw new TerminalError(
     'UnknownFormat',
-    `the log ${path} has format ${found.format}, this version reads ${FORMAT}: use a later version`,
+    `the log ${path} has format ${stored.format}, this version reads ${FORMAT}: use a later version`,
   );
 }
 

@@ -64,9 +64,9 @@ export function createPresence(
   const returned = new Set<DevicePresence>();
   /** No device is due before this instant. */
   let lookAgainMs = Number.NEGATIVE_INFINITY;
-  for (const one of known) {
-    devices.set(one.device, one);
-    if (one.returnedMs !== undefined) returned.add(one);
+  for (const presence of known) {
+    devices.set(presence.device, presence);
+    if (presence.returnedMs !== undefined) returned.add(presence);
   }
 
   let unwatched = 0;

@@ -57,13 +57,13 @@ export function* presencePieces({ epoch, position, devices }: StoredPresence): G
   for (let from = 0; from < devices.length; from += DEVICES_PER_PIECE) {
     const rows = devices
       .slice(from, from + DEVICES_PER_PIECE)
-      .map((one) =>
+      .map((device) =>
         JSON.stringify([
-          one.device,
-          one.state ?? null,
-          one.heardMs,
-          one.reportedOfflineMs ?? null,
-          one.returnedMs ?? null,
+          device.device,
+          device.state ?? null,
+          device.heardMs,
+          device.reportedOfflineMs ?? null,
+          device.returnedMs ?? null,
         ]),
       );
     yield `${from > 0 ? ',' : ''}${rows.join()}`;

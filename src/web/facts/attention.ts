@@ -35,7 +35,7 @@ export function findAttention(facts: {
   pipeline: Pick<PipelineStatus, 'findings'> | undefined;
   nameOf(key: string): string;
 }): Attention[] {
-  const found = [
+  const findings = [
     ...pipelineFindings(facts),
     ...offline(facts),
     ...silent(facts),
@@ -43,7 +43,7 @@ export function findAttention(facts: {
     ...withoutEnergy(facts),
     ...restated(facts),
   ];
-  return found.sort((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
+  return findings.sort((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
 }
 
 type Facts = Parameters<typeof findAttention>[0];
@@ -109,19 +109,19 @@ function silent({ workgroup, today, details, statuses }: Facts): Attention[] {
 /** One line for the flags of the same days of the same sources, with the newest of the days. */
 function flagged(facts: Facts): Attention[] {
   const { workgroup, today, details, nameOf } = facts;
-  const found = new Map<string, { flag: string; keys: Set<string>; days: Set<LocalDay> }>();
+  const byFlag = new Map<string, { flag: string; keys: Set<string>; days: Set<LocalDay> }>();
   for (let back = 1; back <= RECENT_DAYS; back++) {
     const day = shiftDay(today, -back);
     for (const [key, { flags }] of Object.entries(details[day] ?? {}))
       for (const flag of flags) {
         if (worstRank([flag]) === 'noted') continue;
-        const one = found.get(flag) ?? { flag, keys: new Set(), days: new Set() };
-        one.keys.add(key);
-        one.days.add(day);
-        found.set(flag, one);
+        const flagDays = byFlag.get(flag) ?? { flag, keys: new Set(), days: new Set() };
+        flagDays.keys.add(key);
+        flagDays.days.add(day);
+        byFlag.set(flag, flagDays);
       }
   }
-  const lines = Map.groupBy(found.values(), ({ keys, days }) => [...keys, ...days].join(' '));
+  const lines = Map.groupBy(byFlag.values(), ({ keys, days }) => [...keys, ...days].join(' '));
   return [...lines.values()].map((line) => {
     const { keys, days } = line[0]!;
     const flags = sortFlags(line.map(({ flag }) => flag));
@@ -189,14 +189,14 @@ function restated({ workgroup, changes, details, nameOf }: Facts): Attention[] {
     return first !== undefined && first < day;
   };
   return (['restated', 'added'] as const).flatMap((kind) => {
-    const found =
+    const ofKind =
       kind === 'added'
         ? added.filter(isHole)
         : (changes?.changes.filter((change) => change.kind !== 'added') ?? []);
-    const [first] = found;
+    const [first] = ofKind;
     if (!first) return [];
-    const wh = found.reduce((sum, { differenceWh }) => sum + differenceWh, 0);
-    const days = new Set(found.map(({ day }) => day)).size;
+    const wh = ofKind.reduce((sum, { differenceWh }) => sum + differenceWh, 0);
+    const days = new Set(ofKind.map(({ day }) => day)).size;
     const words = kind === 'added' ? 'without energy got some' : 'changed';
     const { device, source, day } = first;
     return {

@@ -52,11 +52,11 @@ export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => num
 export function presentRoles(balances: readonly Balance[]): BalanceRole[] {
   return stackedRoles.filter((role) =>
     balances.some(
-      (one) =>
-        Boolean(valueOfRole[role](one)) ||
-        one.parts.some((part) => part.role === role) ||
-        one.missing.includes(role) ||
-        one.computed.includes(role),
+      (balance) =>
+        Boolean(valueOfRole[role](balance)) ||
+        balance.parts.some((part) => part.role === role) ||
+        balance.missing.includes(role) ||
+        balance.computed.includes(role),
     ),
   );
 }

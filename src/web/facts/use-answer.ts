@@ -55,7 +55,7 @@ export function useAnswer<Answer>(
       clearTimeout(timer);
       if (document.hidden && (keptAnswers.has(key) || failures > 0)) return;
       try {
-        const found = await askService<Answer>(root + path, {
+        const answered = await askService<Answer>(root + path, {
           token,
           etag: keptAnswers.get(key)?.etag,
           signal: unmounted.signal,
@@ -63,8 +63,8 @@ export function useAnswer<Answer>(
         const wasFailed = failed.current !== undefined;
         failed.current = undefined;
         failures = 0;
-        if (found) keep(key, found);
-        if (found || wasFailed) redraw((count) => count + 1);
+        if (answered) keep(key, answered);
+        if (answered || wasFailed) redraw((count) => count + 1);
       } catch (error) {
         if (unmounted.signal.aborted) return;
         const failure: Failure =
@@ -92,12 +92,12 @@ export function useAnswer<Answer>(
     };
   }, [key, everyMs]);
 
-  const found = key === undefined ? undefined : keptAnswers.get(key);
+  const kept = key === undefined ? undefined : keptAnswers.get(key);
   const failure = failed.current?.key === key ? failed.current?.failure : undefined;
   return {
-    answer: found?.answer as Answer | undefined,
+    answer: kept?.answer as Answer | undefined,
     failure,
-    isLoading: key !== undefined && !found && !failure,
+    isLoading: key !== undefined && !kept && !failure,
     refresh: () => again.current(),
   };
 }

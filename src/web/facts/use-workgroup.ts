@@ -6,19 +6,21 @@ const RETRY_MS = 5_000;
 
 /** What the service knows of a workgroup. It is asked again until there is an answer. */
 export function useWorkgroup(token: string, path: string, onSignedOut: (reason?: string) => void) {
-  const [found, setFound] = useState<{ path: string; known?: WorkgroupAnswer; failure?: Failure }>({ path });
+  const [loaded, setLoaded] = useState<{ path: string; known?: WorkgroupAnswer; failure?: Failure }>({
+    path,
+  });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const unmounted = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     askService<WorkgroupAnswer>(path, { token, signal: unmounted.signal })
-      .then((answered) => setFound({ path, known: answered!.answer }))
+      .then((answered) => setLoaded({ path, known: answered!.answer }))
       .catch((error) => {
         if (unmounted.signal.aborted) return;
         const failure: Failure =
           error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
         if (failure.kind === 'signed-out') return onSignedOut(failure.message);
-        setFound({ path, failure });
+        setLoaded({ path, failure });
         if (failure.kind === 'unreachable' || failure.kind === 'busy')
           timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
       });
@@ -28,5 +30,5 @@ export function useWorkgroup(token: string, path: string, onSignedOut: (reason?:
     };
   }, [token, path, attempt, onSignedOut]);
   const retry = useCallback(() => setAttempt((count) => count + 1), []);
-  return found.path === path ? { ...found, retry } : { retry, known: undefined, failure: undefined };
+  return loaded.path === path ? { ...loaded, retry } : { retry, known: undefined, failure: undefined };
 }

@@ -25,15 +25,15 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
       <DayControls chosen={chosen} statuses={facts.statuses} linkTo={link} />
       <Shown of={facts.profile} what="the profile" height={420}>
         {(answer) => {
-          const found = answer === 'none' ? undefined : answer;
-          const figure = facts.columnsOf(found);
-          if (!found || !figure)
+          const profile = answer === 'none' ? undefined : answer;
+          const figure = facts.columnsOf(profile);
+          if (!profile || !figure)
             return (
               <Empty title={`No energy on ${longDay(day)}`}>
                 Nothing is published for this day{device ? ' and device' : ''}. That is not the same as zero.
               </Empty>
             );
-          return <DayFigure chosen={chosen} facts={facts} shown={figure} energyWh={found.energyWh} />;
+          return <DayFigure chosen={chosen} facts={facts} shown={figure} energyWh={profile.energyWh} />;
         }}
       </Shown>
     </>

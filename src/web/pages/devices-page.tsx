@@ -72,10 +72,10 @@ export function DevicesPage({ query }: { query: Readonly<Record<string, string>>
                   chosen={filter}
                   options={filters
                     .filter((one) => one === 'all' || counts[one] > 0)
-                    .map((one) => ({
-                      key: one,
-                      name: `${filterNames[one]} ${countText(counts[one])}`,
-                      href: link({ state: one === 'all' ? undefined : one, page: undefined }),
+                    .map((option) => ({
+                      key: option,
+                      name: `${filterNames[option]} ${countText(counts[option])}`,
+                      href: link({ state: option === 'all' ? undefined : option, page: undefined }),
                     }))}
                 />
                 {all.length > 10 && (

@@ -70,11 +70,11 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
   );
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'quality', { ...query, ...change });
-  const linkBy = (one: 'source' | 'device') =>
+  const linkBy = (kind: 'source' | 'device') =>
     link({
-      by: one,
+      by: kind,
       page: undefined,
-      ...(days.length > DAYS_MAX[one] && { from: undefined, to: undefined }),
+      ...(days.length > DAYS_MAX[kind] && { from: undefined, to: undefined }),
     });
   return (
     <>
@@ -290,15 +290,15 @@ interface FlaggedDay {
 
 /** Days with a bad or doubtful flag, newest first. Today is left out, because it is partial by its nature. */
 function flaggedDays(quality: QualityDays, today: string): FlaggedDay[] {
-  const found: FlaggedDay[] = [];
+  const days: FlaggedDay[] = [];
   for (let index = quality.days.length - 1; index >= 0; index--) {
     const day = quality.days[index]!;
     if (day >= today) continue;
     for (const key of quality.keys) {
       const value = quality.at(key, index);
       if (value && value.flags.length > 0 && ['bad', 'doubtful'].includes(worstRank(value.flags) ?? ''))
-        found.push({ key, day, value });
+        days.push({ key, day, value });
     }
   }
-  return found;
+  return days;
 }

@@ -32,9 +32,10 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   const isListed = statuses.answer !== undefined && energy.answer !== undefined;
   const device = query.device ?? (isListed ? ids[0] : undefined);
   const day = isDay(query.day) ? query.day : today;
-  const one = device && encodeURIComponent(device);
+  const deviceParameter = device && encodeURIComponent(device);
   const details = useAnswer<DayDetails>(
-    one && `daily-energy/details?startDate=${day}&endDate=${day}&groupBy=source&devices=${one}`,
+    deviceParameter &&
+      `daily-energy/details?startDate=${day}&endDate=${day}&groupBy=source&devices=${deviceParameter}`,
     SLOW_MS,
   );
   const sources = sourcesOf(details.answer?.[day]);
@@ -44,9 +45,9 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   // An explanation is made by the worker, at some cost. It is asked for again only if the published day has
   // changed.
   const explained = useAnswer<Explained>(
-    one &&
+    deviceParameter &&
       isDecided &&
-      `daily-energy/explain?device=${one}&day=${day}${source === undefined ? '' : `&source=${encodeURIComponent(source)}`}`,
+      `daily-energy/explain?device=${deviceParameter}&day=${day}${source === undefined ? '' : `&source=${encodeURIComponent(source)}`}`,
     'once',
   );
   const published = JSON.stringify(
@@ -153,9 +154,9 @@ function NotFound({ device, day, failure }: { device: string; day: string; failu
     <Empty title={`No energy on ${longDay(day)}`}>
       <p>{failure.message}</p>
       <p class="links">
-        {near.map((one) => (
-          <a key={one} class="chip" href={linkTo(workgroup.id, 'why', { device, day: one })}>
-            {longDay(one)}
+        {near.map((nearDay) => (
+          <a key={nearDay} class="chip" href={linkTo(workgroup.id, 'why', { device, day: nearDay })}>
+            {longDay(nearDay)}
           </a>
         ))}
       </p>

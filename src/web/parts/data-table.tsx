@@ -36,7 +36,7 @@ export function DataTable<Row>(props: {
   const [page, setPage] = useState(0);
   const pageRows = usePageRows();
   const pages = Math.max(1, Math.ceil(rows.length / pageRows));
-  const at = Math.min(page, pages - 1);
+  const shownPage = Math.min(page, pages - 1);
   const [first, ...rest] = columns;
   const sideOf = (column: TableColumn<Row>) => (column.isNumber ? 'number' : undefined);
   return (
@@ -55,7 +55,7 @@ export function DataTable<Row>(props: {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(at * pageRows, (at + 1) * pageRows).map((row) => (
+            {rows.slice(shownPage * pageRows, (shownPage + 1) * pageRows).map((row) => (
               <tr key={keyOf(row)}>
                 <th scope="row" class={sideOf(first!)}>
                   {first!.cell(row)}
@@ -86,18 +86,23 @@ export function DataTable<Row>(props: {
         <div class="table-foot">
           {pages > 1 && (
             <div class="pager">
-              <button type="button" class="button quiet" disabled={at === 0} onClick={() => setPage(at - 1)}>
+              <button
+                type="button"
+                class="button quiet"
+                disabled={shownPage === 0}
+                onClick={() => setPage(shownPage - 1)}
+              >
                 Previous
               </button>
               <span class="muted">
-                {countText(at * pageRows + 1)} – {countText(Math.min(rows.length, (at + 1) * pageRows))} of{' '}
-                {countText(rows.length)}
+                {countText(shownPage * pageRows + 1)} –{' '}
+                {countText(Math.min(rows.length, (shownPage + 1) * pageRows))} of {countText(rows.length)}
               </span>
               <button
                 type="button"
                 class="button quiet"
-                disabled={at === pages - 1}
-                onClick={() => setPage(at + 1)}
+                disabled={shownPage === pages - 1}
+                onClick={() => setPage(shownPage + 1)}
               >
                 Next
               </button>

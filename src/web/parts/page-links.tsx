@@ -18,9 +18,9 @@ export function PageLinks(props: {
   if (pages < 2) return null;
   return (
     <nav class="choice page-links" aria-label={label}>
-      {Array.from({ length: pages }, (_, index) => index + 1).map((one) => (
-        <a key={one} href={hrefOf(one)} aria-current={one === page ? 'true' : undefined}>
-          {countText(one)}
+      {Array.from({ length: pages }, (_, index) => index + 1).map((pageNumber) => (
+        <a key={pageNumber} href={hrefOf(pageNumber)} aria-current={pageNumber === page ? 'true' : undefined}>
+          {countText(pageNumber)}
         </a>
       ))}
     </nav>

@@ -26,9 +26,13 @@ export function PeriodPicker(props: {
   return (
     <div class="period">
       <nav class="choice" aria-label="Length of the period">
-        {kinds.map((one) => (
-          <a key={one} href={linkTo(rangeOf(one, anchor))} aria-current={one === kind ? 'true' : undefined}>
-            {one[0]!.toUpperCase() + one.slice(1)}
+        {kinds.map((option) => (
+          <a
+            key={option}
+            href={linkTo(rangeOf(option, anchor))}
+            aria-current={option === kind ? 'true' : undefined}
+          >
+            {option[0]!.toUpperCase() + option.slice(1)}
           </a>
         ))}
       </nav>

@@ -50,10 +50,10 @@ export function HeatMap(props: {
   const gutter = Math.min((longest + 1) * CHARACTER_WIDTH, width * NAMES_SHARE, NAMES_WIDTH_MAX);
   const band = Math.max(0.5, (width - gutter) / Math.max(1, columns.length));
   const height = rows.length * rowHeight;
-  const at = active ?? { row: 0, column: Math.max(0, columns.length - 2) };
-  const row = rows[at.row];
-  const cell = at.column < columns.length ? row?.cellAt(at.column) : undefined;
-  const words = cell && `${row!.name}, ${columns[at.column]!.name}: ${cell.words}`;
+  const place = active ?? { row: 0, column: Math.max(0, columns.length - 2) };
+  const row = rows[place.row];
+  const cell = place.column < columns.length ? row?.cellAt(place.column) : undefined;
+  const words = cell && `${row!.name}, ${columns[place.column]!.name}: ${cell.words}`;
   const drawnRows = useMemo(
     () => blocksOf(rows, { gutter, band, rowHeight }),
     [rows, gutter, band, rowHeight],
@@ -62,25 +62,25 @@ export function HeatMap(props: {
   const cellAt = (event: MouseEvent) => {
     const box = svg.current!.getBoundingClientRect();
     const column = Math.floor((event.clientX - box.left - gutter) / band);
-    const found = Math.floor((event.clientY - box.top) / rowHeight);
-    return column >= 0 && column < columns.length && rows[found] ? { row: found, column } : undefined;
+    const rowIndex = Math.floor((event.clientY - box.top) / rowHeight);
+    return column >= 0 && column < columns.length && rows[rowIndex] ? { row: rowIndex, column } : undefined;
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!step) return;
-    const to = { row: at.row + step[0]!, column: at.column + step[1]! };
+    const to = { row: place.row + step[0]!, column: place.column + step[1]! };
     if (!rows[to.row] || !columns[to.column]) return;
     event.preventDefault();
     setActive(to);
     requestAnimationFrame(() => frame.current?.scrollIntoView({ block: 'nearest' }));
   };
   const onClick = (event: MouseEvent) => {
-    const found = cellAt(event);
+    const pointed = cellAt(event);
     if (touch.isShowing()) {
       event.preventDefault();
-      return setActive(found);
+      return setActive(pointed);
     }
-    const href = found && rows[found.row]!.cellAt(found.column).href;
+    const href = pointed && rows[pointed.row]!.cellAt(pointed.column).href;
     if (href && !(event.target as Element).closest('a')) location.hash = href;
   };
   return (
@@ -124,14 +124,14 @@ export function HeatMap(props: {
                   aria-label={words}
                   class="heat-active"
                   onKeyDown={onKeyDown}
-                  onFocus={() => setActive(at)}
+                  onFocus={() => setActive(place)}
                   onBlur={() => setActive(undefined)}
                 >
                   <rect
                     ref={frame}
                     class={active ? 'shown' : ''}
-                    x={gutter + at.column * band}
-                    y={at.row * rowHeight}
+                    x={gutter + place.column * band}
+                    y={place.row * rowHeight}
                     width={band}
                     height={rowHeight}
                   />

@@ -137,15 +137,15 @@ function pointAfterKey(
   { key, shiftKey }: KeyboardEvent,
   { active, points, endMs }: { active: Point | undefined; points: readonly Point[]; endMs: number },
 ): Point | undefined {
-  const at = active ? points.indexOf(active) : -1;
+  const index = active ? points.indexOf(active) : -1;
   const isUnused = ({ reading }: Point) => reading.fate !== 'used';
   switch (key) {
     case 'ArrowRight':
-      return shiftKey ? points.find((one) => isUnused(one) && one.ms > (active?.ms ?? 0)) : points[at + 1];
+      return shiftKey ? points.find((one) => isUnused(one) && one.ms > (active?.ms ?? 0)) : points[index + 1];
     case 'ArrowLeft':
       return shiftKey
         ? points.findLast((one) => isUnused(one) && one.ms < (active?.ms ?? endMs))
-        : points[at - 1];
+        : points[index - 1];
     case 'Home':
       return points[0];
     case 'End':
@@ -157,11 +157,11 @@ function pointAfterKey(
 
 /** The reading that is read out. */
 function Cursor({ point, place }: { point: Point; place: WhyPlace }) {
-  const at = place.x(point.ms);
+  const x = place.x(point.ms);
   return (
     <g aria-hidden="true">
-      <line class="cursor" x1={at} x2={at} y1={READINGS_TOP} y2={BARS_TOP + BARS_HEIGHT} />
-      <circle class="cursor-dot" cx={at} cy={place.y(point.value)} r="5" />
+      <line class="cursor" x1={x} x2={x} y1={READINGS_TOP} y2={BARS_TOP + BARS_HEIGHT} />
+      <circle class="cursor-dot" cx={x} cy={place.y(point.value)} r="5" />
     </g>
   );
 }

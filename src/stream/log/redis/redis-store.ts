@@ -161,12 +161,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const [head, entries] = answer as [Fields | null, Entry[]];
       if (!tail.continues(head, known)) return { kind: 'changed' };
       const { epoch } = tail.known;
-      const found = await redis.values(entries.map(messagesKeyOf));
+      const stored = await redis.values(entries.map(messagesKeyOf));
       if (tail.known.epoch !== epoch) return { kind: 'changed' };
       const chunks: Chunk[] = [];
       for (const [index, entry] of entries.entries()) {
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
-        const value = found[index];
+        const value = stored[index];
         if (value == null) {
           // Another process has trimmed the chunk, or Redis has dropped it. Readers must learn of the gap.
           await trimBefore(lastOffset + 1n);
