@@ -40,8 +40,8 @@ export interface ProcessTokens {
  */
 export const PROCESS_TOKEN_MS = 20 * SECOND_MS;
 /**
- * Tokens of users have neither of them. So no token of a user is accepted from a process, or the other way
- * round.
+ * Tokens of users have neither of them. So no token of a user is accepted from a process, and no token of a
+ * process from a user.
  */
 const AUDIENCE = 'wattline:process';
 const TYPE = 'wattline-process+jwt';

@@ -19,7 +19,7 @@ export interface AlertFinding {
 
 /** A condition of the table: when it holds, and the words for it. */
 export interface AlertCondition<Name extends ConditionName> {
-  /** The begin of a message, such as "Device silent". */
+  /** The beginning of a message, such as "Device silent". */
   title: string;
   /** It needs a person soon. */
   isUrgent?: true;

@@ -8,7 +8,7 @@ import type { UtcMs } from '../lib/time.ts';
 export interface Availability {
   /**
    * all: all messages. part: only messages from `firstMs` on. nothing: no message. unknown: messages from
-   * `firstMs` on, and the upstream does not tell if there were earlier ones.
+   * `firstMs` on, and the upstream does not say if there were earlier ones.
    */
   kind: 'all' | 'part' | 'nothing' | 'unknown';
   /** Store time of its first message. */

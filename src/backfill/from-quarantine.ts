@@ -26,7 +26,7 @@ type MessageFilter = Pick<ArchiveRequest, 'fromMs' | 'toMs' | 'table'>;
 
 export const everyMessage: MessageFilter = { fromMs: 0 };
 
-/** Plans reading quarantined messages again, whatever their time. */
+/** Plans reading quarantined messages of any time again. */
 export async function planQuarantine(shard: Shard, options: QuarantineOptions): Promise<BackfillPlan> {
   const quarantined = await countQuarantined(shard, everyMessage, options);
   const { readable } = quarantined;

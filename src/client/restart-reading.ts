@@ -53,7 +53,7 @@ export function restartReading(
   }
   const isFirst = position.ask.kind === 'offset';
   const there = isFirst ? inNewLog(position, broken) : position;
-  // All messages of another log are new, whatever its clock.
+  // All messages of another log are new. Its clock does not matter.
   const isKnownNew = broken.reason === 'recreated' && broken.epoch !== undefined;
   const fromTime = isFirst && !isKnownNew ? position.lastStoreTimeMs : undefined;
   return {

@@ -64,7 +64,7 @@ type LevelReader = (level: string) => readonly string[] | undefined;
 
 function levelReader(pattern: string): LevelReader {
   if (pattern === '+') return () => [];
-  // Texts and names in turn.
+  // Each text is followed by a name.
   const texts = pattern.split(NAME).filter((_, index) => index % 2 === 0);
   return texts.length === 1
     ? (level) => (level === pattern ? [] : undefined)

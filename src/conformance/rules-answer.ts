@@ -120,7 +120,7 @@ export const answerRules: readonly Rule[] = [
   },
   {
     id: 'answer.epoch',
-    says: 'epoch is the same in all answers of a log, whatever the table',
+    says: 'epoch is the same in all answers of a log, for every table',
     source: contractSections.answer,
     async check(probe) {
       const first = await plainRead(probe);

@@ -20,7 +20,7 @@ const readingSchema = z
     value: z
       .number()
       .nullable()
-      .meta({ description: 'Wh or W, whatever the received unit; null if it has no value' }),
+      .meta({ description: 'Wh or W, even if the readings came in another unit; null if it has no value' }),
     fate: z
       .enum(['used', 'glitch', 'spike', 'standstill', 'excluded', 'repeated', 'revised', 'rejected'])
       .meta({
@@ -74,10 +74,9 @@ const boundarySchema = z
     roundedWh: wh.nullable().meta({ description: 'Energy is the difference of the rounded index' }),
     before: pointSchema.nullable(),
     after: pointSchema.nullable(),
-    fraction: z
-      .number()
-      .nullable()
-      .meta({ description: 'The part of the growth from before to after that had come by then, 0 to 1' }),
+    fraction: z.number().nullable().meta({
+      description: 'The part of the growth from before to after that lies before this time, 0 to 1',
+    }),
     power: z
       .object({
         beforeWh: z.number(),
@@ -149,7 +148,7 @@ export type ExplainedLimits = z.output<typeof limitsSchema>;
 
 const asSchema = z.string().nullable().meta({
   description:
-    'The source to which its energy is booked, whatever source a message names; null: the one that the message names',
+    'The source to which its energy is booked, even if a message names another one; null: the one that the message names',
 });
 
 const streamSchema = z.object({

@@ -11,7 +11,7 @@ export interface ExportPeriod {
   endDay: LocalDate;
 }
 
-/** The days of a range at an instant in the workgroup's zone. They have ended by then. */
+/** The days of a range at an instant in the workgroup's zone. All of them have ended. */
 export function periodAt(range: ExportConfig['range'], nowMs: UtcMs, zone: string): ExportPeriod {
   const today = localDateOf(nowMs, zone);
   const yesterday = addDays(today, -1);

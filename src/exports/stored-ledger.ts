@@ -25,13 +25,13 @@ interface StoredLedgerOptions {
   /** The local folder of files that are not delivered yet. */
   outbox: string;
   clock: Clock;
-  /** Tells processes apart. Default: a random text of this process. */
+  /** The name of this process in its entries. Default: a random text of this process. */
   holder?: string;
 }
 
 const entrySchema = z.object({
   format: z.literal(1),
-  /** Different in each entry, so that a writer recognizes its own one. */
+  /** Different in each entry, so that a writer recognizes its own entry. */
   nonce: z.string(),
   atMs: z.number(),
   /** The process that works on the run. Null between attempts. */

@@ -104,7 +104,7 @@ function spansOf(zone: string): Span[] {
 }
 
 /**
- * Finds the repeated hours of a series that its order tells apart: the times rise, and in each of these hours
+ * Finds the repeated hours of a series that its order shows: the times rise, and in each of these hours
  * they fall or stand still once.
  * @param localTimes of one series, as its file lists them
  * @returns the instants at which the clock was put back. Empty if the times fall anywhere else, because then

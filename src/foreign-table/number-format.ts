@@ -110,8 +110,8 @@ function readerOf(point: string, groups: string) {
 }
 
 /**
- * Reads a number. Groups of three digits may be separated by blanks, apostrophes, or by the point if the
- * decimal is a comma and vice versa.
+ * Reads a number. Groups of three digits may be separated by blanks or apostrophes. The point separates
+ * groups if the decimal is a comma, and the comma does so if the decimal is a point.
  * @returns undefined if the text is not a number with this decimal
  */
 export function parseNumber(text: string, { decimal }: Pick<NumberFormat, 'decimal'>): number | undefined {

@@ -204,7 +204,7 @@ export function authenticationOf({ authentication }: FastifyRequest): Authentica
  * without Host, or with several, may reach another server than intended.
  */
 export function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
-  // Node's parsed headers keep only the first. Raw headers are names and values in turn.
+  // Node's parsed headers keep only the first. In the raw headers each name is followed by its value.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) return 'Host: one only; this request has several';
   return hosts === 0 && httpVersion === '1.1' ? 'Host: HTTP/1.1 needs this header' : undefined;

@@ -33,7 +33,7 @@ const SUBJECT_CHARACTERS_MAX = 200;
 /**
  * Sends one mail over SMTP. Returns when the server has taken it for at least one address.
  * @throws TransientError that says what to check, without the password; TerminalError if it is too large or
- *   an address is none; the reason of `signal` if it aborts
+ *   an address is not valid; the reason of `signal` if it aborts
  */
 export async function sendMail(settings: MailSettings, mail: Mail, signal: AbortSignal): Promise<SentMail> {
   refuseTooLarge(mail);

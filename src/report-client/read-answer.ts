@@ -4,8 +4,8 @@ import { TerminalError } from '../lib/errors.ts';
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Reads a whole body as text. It stops at the first byte beyond the limit, whatever length the server
- * announces.
+ * Reads a whole body as text. It stops at the first byte beyond the limit, even if the server announces
+ * a smaller length.
  * @throws TerminalError AnswerTooLarge; the reason of the request's signal
  */
 export async function readAnswer(response: Response, bytesMax: number): Promise<string> {

@@ -129,7 +129,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-/** The limits of each source on the last day with energy. The worker tells them, so they can be missing. */
+/** The limits of each source on the last day with energy. The worker gives them, so they can be missing. */
 function Limits({ device, day }: { device: string; day: string }) {
   const explained = useAnswer<Explained>(`daily-energy/explain?device=${device}&day=${day}`, 'once');
   const sources = explained.answer?.sources.filter(({ limits }) => limits !== null) ?? [];

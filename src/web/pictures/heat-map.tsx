@@ -28,7 +28,7 @@ const NAMES_WIDTH_MAX = 220;
 const SIGN_ROOM = 7;
 
 /**
- * Rows by columns. Each state has its own mark, so it can be told apart without colour. Rows are drawn once,
+ * Rows by columns. Each state has its own mark, so it is recognized without colour. Rows are drawn once,
  * so hundreds of them are drawn fast. Many rows scroll below the names of the columns. One cell can be
  * reached with Tab, the others with the arrow keys.
  */
