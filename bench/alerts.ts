@@ -44,7 +44,7 @@ export async function benchAlerts(print: (line: string) => void): Promise<Ratio[
     const watch = createWorkgroupWatch({
       workgroupId: 'bench',
       settings: () => settings,
-      book: openAlertBook(createFolderStore(join(folder, 'alerts'))),
+      book: openAlertBook(createFolderStore(join(folder, 'alerts')), silentLogger),
       isOwner: () => true,
       speaksForMachine: () => true,
       send: async () => ({ kind: 'told' }),

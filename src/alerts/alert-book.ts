@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { tryParseJson } from '../lib/json-text.ts';
+import type { Logger } from '../lib/logger.ts';
 import { createOnce } from '../storage/create-once.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -52,7 +53,7 @@ export function alertStore(
 }
 
 /** Opens the book. Reads nothing. */
-export function openAlertBook(store: ObjectStore): AlertBook {
+export function openAlertBook(store: ObjectStore, logger: Pick<Logger, 'warn'>): AlertBook {
   let writer = randomUUID();
   let number = 0;
   const keyOf = (of: number) => `${ROOT}${String(of).padStart(9, '0')}.json`;
@@ -72,6 +73,7 @@ export function openAlertBook(store: ObjectStore): AlertBook {
       if (!bytes) continue;
       const parsed = entrySchema.safeParse(tryParseJson(bytes.toString('utf8')));
       // A state that nobody can read must not stop the alerts for ever.
+      if (!parsed.success) logger.warn({ file: `${store.address}/${key}` }, 'alerts.begun-anew');
       return { number: Number(key.slice(ROOT.length, -5)), state: parsed.data?.state ?? emptyAlertState };
     }
     throw new TransientError(

@@ -23,7 +23,7 @@ export function openAlerts(
     logger,
     hasBeside: (workgroupId) => isOpenBeside(config.dataDir, workgroupId),
     open: (workgroupId) => ({
-      book: openAlertBook(alertStore(config, workgroupId)),
+      book: openAlertBook(alertStore(config, workgroupId), logger),
       isOwner: () => sources.holds(workgroupId),
       readFacts: createFactsReader(sources, workgroupId),
     }),

@@ -4,6 +4,7 @@ import { openAlertBook } from '../../src/alerts/alert-book.ts';
 import { emptyAlertState } from '../../src/alerts/alert-state.ts';
 import { changeByHand } from '../../src/alerts/change-by-hand.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
+import { createForwardingLogger, silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
@@ -53,7 +54,7 @@ test.runIf(isFull)(
 
 test('an entry of a replaced owner is refused even if its number is free again', async () => {
   const store = createFolderStore(join(tempDir(), 'alerts'));
-  const [old, next] = [openAlertBook(store), openAlertBook(store)];
+  const [old, next] = [openAlertBook(store, silentLogger), openAlertBook(store, silentLogger)];
   const state = await old.claim();
   await next.claim();
   // Each entry deletes those before it.
@@ -83,14 +84,14 @@ function openWrongStore() {
 
 test('a book takes its own entry without an answer as its own, and a foreign one as the loss of the book', async () => {
   const wrong = openWrongStore();
-  const book = openAlertBook(wrong.store);
+  const book = openAlertBook(wrong.store, silentLogger);
   const state = await book.claim();
   wrong.isWrong = true;
   expect((await book.save({ ...state, judged: ['gap'] })).kind).toBe('unreachable');
   wrong.isWrong = false;
   expect((await book.save({ ...state, judged: ['gap', 'disk'] })).kind).toBe('saved');
   expect((await book.read()).judged).toEqual(['gap', 'disk']);
-  await openAlertBook(wrong.store).claim();
+  await openAlertBook(wrong.store, silentLogger).claim();
   expect((await book.save(state)).kind).toBe('lost');
 });
 
@@ -104,17 +105,24 @@ test('a change by hand that cannot be stored is an error, and is stored with the
   await expect(snooze('gap')).rejects.toThrow('this cannot be stored now; try again in a moment');
   wrong.isWrong = false;
   await snooze('disk');
-  const stored = await openAlertBook(wrong.store).read();
+  const stored = await openAlertBook(wrong.store, silentLogger).read();
   expect(stored.snoozes.map(({ condition }) => condition)).toEqual(['gap', 'disk']);
 });
 
-test('a stored state that nobody can read is begun anew', async () => {
+test('a stored state that nobody can read is begun anew, and the log says so', async () => {
   const store = createFolderStore(join(tempDir(), 'alerts'));
   await store.createKey('alerts/000000007.json', Buffer.from('{"format":2}'));
-  const book = openAlertBook(store);
+  const lines: string[] = [];
+  const book = openAlertBook(
+    store,
+    createForwardingLogger((line) => lines.push(line)),
+  );
   expect(await book.claim()).toEqual(emptyAlertState);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'alerts.begun-anew', file: `${store.address}/alerts/000000007.json` },
+  ]);
   expect((await book.save({ ...emptyAlertState, judged: ['gap'] })).kind).toBe('saved');
-  expect((await openAlertBook(store).read()).judged).toEqual(['gap']);
+  expect((await openAlertBook(store, silentLogger).read()).judged).toEqual(['gap']);
 });
 
 test.runIf(isFull)('a store that does not answer stops no message, and learns of it later', async () => {

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { alertStore, openAlertBook } from '../../src/alerts/alert-book.ts';
 import { conditionNames } from '../../src/alerts/alert-conditions.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
 import { freePort } from '../support/free-port.ts';
@@ -85,7 +86,7 @@ test.skipIf(fakeTimeLibrary === undefined || brokerMissing !== undefined)(
     await up.start();
     // Only what happens after the first look is news.
     for (const { id } of up.config.workgroups) {
-      const book = openAlertBook(alertStore(up.config, id));
+      const book = openAlertBook(alertStore(up.config, id), silentLogger);
       await until(
         `all conditions of ${id} were judged`,
         async () => (await book.read()).judged.length === conditionNames.length,

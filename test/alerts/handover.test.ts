@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { alertStore, openAlertBook } from '../../src/alerts/alert-book.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { startRedis } from '../support/redis.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -27,7 +28,7 @@ test('after a handover to another worker on Redis an alert is not repeated, and 
     await second.start();
     expect((await sendIdle(first, idleReadings)).status).toBeLessThan(300);
     await until('the alert has come', () => receiver.received.length > 0, 120_000);
-    const book = openAlertBook(alertStore(first.config, 'home'));
+    const book = openAlertBook(alertStore(first.config, 'home'), silentLogger);
     const isNoted = async () => (await book.read()).alarms.some(({ channels }) => channels.ops === 'told');
     await until('it is noted', isNoted, 120_000);
     let owners: ServiceProcess[] = [];

@@ -39,7 +39,7 @@ async function setUp() {
       logger: silentLogger,
       hasBeside: (id) => beside.has(id),
       open: (id) => ({
-        book: openAlertBook(createFolderStore(join(dir, id))),
+        book: openAlertBook(createFolderStore(join(dir, id)), silentLogger),
         isOwner: () => has.has(id),
         async readFacts() {
           rounds.set(id, (rounds.get(id) ?? 0) + 1);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { alertStore, openAlertBook } from '../../src/alerts/alert-book.ts';
 import type { AlertList } from '../../src/alerts/list-alerts.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -26,7 +27,7 @@ test('an alert of a service goes out once, in a soak also over a kill and a rest
     const [{ json }] = receiver.received as [(typeof receiver.received)[number]];
     expect(json).toMatchObject({ kind: 'raised', condition: 'deviceIdle', workgroup: 'home', count: 1 });
     expect(json.body).toContain('garage, default, reports and has 0 Wh');
-    const book = openAlertBook(alertStore(up.config, 'home'));
+    const book = openAlertBook(alertStore(up.config, 'home'), silentLogger);
     await until('it is noted', async () =>
       (await book.read()).alarms.some(({ channels }) => channels.ops === 'told'),
     );

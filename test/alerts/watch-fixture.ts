@@ -69,7 +69,7 @@ export function openWatch(
   const watch = createWorkgroupWatch({
     workgroupId: 'home',
     settings: () => current,
-    book: openAlertBook(store),
+    book: openAlertBook(store, silentLogger),
     readFacts: async () => ({
       ...facts,
       nowMs: clock.now(),

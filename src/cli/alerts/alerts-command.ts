@@ -127,8 +127,12 @@ async function testChannels(
 }
 
 /** The worker keeps the alerts. If none runs, the stored ones are listed. */
-function readStored(config: Config, workgroup: WorkgroupConfig, { clock }: Service): Promise<AlertList> {
-  const stored = openAlertBook(alertStore(config, workgroup.id)).read();
+function readStored(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  { clock, logger }: Service,
+): Promise<AlertList> {
+  const stored = openAlertBook(alertStore(config, workgroup.id), logger).read();
   const channels = channelsOf(config.alerts, workgroup.id);
   return stored.then((state) =>
     listAlerts(state, { page: { limit: LISTED_MAX }, channels, nowMs: clock.now() }),
