@@ -34,13 +34,17 @@ const LARGE_32 = 0xff_ff_ff_ff;
 export function openZip(archive: Buffer, bytesMax: number): ZipArchive {
   const entries = readDirectory(archive);
   let left = bytesMax;
+  /** A file that is read again is counted once. */
+  const counted = new Map<string, number>();
   return {
     names: [...entries.keys()],
     read(name) {
       const entry = entries.get(name);
       if (!entry) return undefined;
-      const bytes = unpack(archive, entry, left);
-      left -= bytes.length;
+      const before = counted.get(name) ?? 0;
+      const bytes = unpack(archive, entry, left + before);
+      left -= bytes.length - before;
+      counted.set(name, bytes.length);
       // A changed byte often unpacks to another number.
       if (crc32(bytes) !== entry.checksum)
         throw new ZipError('is damaged: the checksum of a file in it is wrong; get it again');

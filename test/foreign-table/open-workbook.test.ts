@@ -77,7 +77,8 @@ test.each([
 
 test('the limit of unpacked bytes is for all files together', () => {
   const archive = openZip(zipFiles({ a: Buffer.alloc(600), b: Buffer.alloc(600) }), 1_000);
-  expect(archive.read('a')).toHaveLength(600);
+  // The width of a sheet is found first, and then its rows are read.
+  for (let time = 1; time <= 3; time++) expect(archive.read('a')).toHaveLength(600);
   expect(() => archive.read('b')).toThrow('unpacks to more bytes than are allowed');
   expect(archive.read('c')).toBeUndefined();
 });
