@@ -5,6 +5,8 @@ type DecodedText =
   | { kind: 'text'; text: string; encoding: TextEncoding }
   /** The file is not text. */
   | { kind: 'binary' }
+  /** UTF-32 cannot be decoded here. */
+  | { kind: 'utf-32' }
   /** Some lines are UTF-8 and these are not, so no encoding fits the whole file. */
   | { kind: 'mixed'; lines: Array<{ line: number; byte: number }> };
 
@@ -19,6 +21,7 @@ const OTHER_ZEROS_MAX = 0.1;
  * @returns undefined if the bytes are not text
  */
 export function detectEncoding(bytes: Uint8Array): TextEncoding | undefined {
+  if (isUtf32(bytes)) return undefined;
   const wide = wideEncoding(bytes);
   if (wide) return wide;
   if (isBinary(bytes)) return undefined;
@@ -29,7 +32,7 @@ export function detectEncoding(bytes: Uint8Array): TextEncoding | undefined {
 /** Decodes a whole file. A byte order mark is removed. */
 export function decodeText(bytes: Uint8Array): DecodedText {
   const detected = detectEncoding(bytes);
-  if (detected === undefined) return { kind: 'binary' };
+  if (detected === undefined) return { kind: isUtf32(bytes) ? 'utf-32' : 'binary' };
   const isNarrow = detected === 'utf-8' || detected === 'windows-1252';
   const encoding = isNarrow ? (isUtf8(bytes) ? 'utf-8' : 'windows-1252') : detected;
   if (encoding === 'windows-1252') {
@@ -46,6 +49,25 @@ function isUtf8(bytes: Uint8Array, options: { stream?: boolean } = {}): boolean 
   } catch {
     return false;
   }
+}
+
+/**
+ * True if a text is UTF-32: its first character is a byte order mark or of ASCII, in 4 bytes. Other text has
+ * no two zeros there.
+ */
+export function isUtf32(bytes: Uint8Array): boolean {
+  const [first = 0, second = 0, third, fourth] = bytes;
+  if (third === undefined || fourth === undefined) return false;
+  const isLittle =
+    third === 0 && fourth === 0 && (second === 0 ? first > 0 && first < 0x80 : isMark(second, first));
+  const isBig =
+    first === 0 && second === 0 && (third === 0 ? fourth > 0 && fourth < 0x80 : isMark(third, fourth));
+  return isLittle || isBig;
+}
+
+/** The byte order mark U+FEFF. */
+function isMark(high: number, low: number): boolean {
+  return high === 0xfe && low === 0xff;
 }
 
 /** UTF-16 begins with a byte order mark, or every second byte of its Western text is zero. */

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { detectEncoding } from '../foreign-table/text-encoding.ts';
+import { detectEncoding, isUtf32 } from '../foreign-table/text-encoding.ts';
 import { cannotBeRead } from '../lib/errors.ts';
 import type { Compression } from './file-kind.ts';
 import type { FileFormat, Mapping } from './import-mapping.ts';
@@ -51,10 +51,14 @@ export async function checkFirstBytes(
   if (format === 'parquet') return;
   if (isParquet) throw fileProblem(path, 'is a Parquet file: its name must end in .parquet');
   const text = compression === 'none' ? start : await firstBytes(path, compression);
+  if (isUtf32(text)) throw fileProblem(path, 'is UTF-32, which cannot be read: save it as UTF-8');
   const encoding = detectEncoding(text);
   if (encoding === undefined) throw fileProblem(path, 'contains no text');
   if (encoding === 'utf-16be')
     throw fileProblem(path, 'is UTF-16 in big-endian order, which cannot be read: save it as UTF-8');
+  // DuckDB searches much of such a file for a heading, which takes a minute.
+  if (text.length === BYTES_MAX && new TextDecoder(encoding).decode(text).trim() === '')
+    throw fileProblem(path, 'begins with empty lines, and nothing else is in its first 64 KiB: remove them');
 }
 
 /** The encoding of a text file, as DuckDB names it. */

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { zodProblems } from '../config/zod-problems.ts';
 import { tableNameSchema } from '../contract/messages.ts';
@@ -86,12 +87,12 @@ export function guessMapping(
     ...numberFormat,
   } satisfies MappingInput;
   const mapping = mappingSchema.safeParse(guess, inWords);
-  if (!mapping.success) throw new InputError(`the guess for ${path}`, zodProblems(mapping.error));
+  if (!mapping.success) throw new InputError(`the guess for ${basename(path)}`, zodProblems(mapping.error));
   return mapping.data;
 }
 
 function cannotGuess(path: string, message: string): InputError {
-  return new InputError(path, [
+  return new InputError(basename(path), [
     { path: '', message: `${message}; write a mapping file (see "wattline help import")` },
   ]);
 }

@@ -37,8 +37,15 @@ export interface OpenImportOptions {
   threads: number;
 }
 
-/** A line has one error for each missing cell. */
-const BROKEN_LINES = `SELECT line::DOUBLE, lower(arg_min(error_type::VARCHAR, column_idx)), left(any_value(csv_line), 2000)
+/**
+ * A line has one error for each missing cell. If a quote is not closed, the line goes on up to the next
+ * quote, and DuckDB keeps only its beginning.
+ */
+const BROKEN_LINES = `SELECT line::DOUBLE,
+    CASE WHEN contains(any_value(csv_line), chr(10))
+      THEN 'a quote is not closed in this line, so the lines below it, up to the next quote, are lost with it; correct it and import the file again'
+      ELSE lower(coalesce(arg_min(error_type::VARCHAR, column_idx), any_value(error_type::VARCHAR))) END,
+    left(any_value(csv_line), 2000)
   FROM reject_errors GROUP BY line ORDER BY line`;
 
 /** @throws InputError with all conflicts between file and mapping */

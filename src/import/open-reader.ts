@@ -64,12 +64,29 @@ export async function openReader(file: string, options: { threads: number }): Pr
   return { connection, path, pattern, kind: named.format === undefined ? fileKind(path) : named, close };
 }
 
-/** DuckDB's error for an unreadable file, in one line. */
+/** DuckDB's errors do not say what to do, or name its own settings. */
+const KNOWN_ERRORS: ReadonlyArray<readonly [RegExp, string]> = [
+  [
+    /Maximum line size/,
+    'has a line of more than 1 MiB, in which no heading can be found: check its line ends and its quotes, or remove columns',
+  ],
+  [
+    /Error when sniffing|state machine reached an invalid state/,
+    'cannot be read as one table: check that all lines end in the same way (Windows or Unix), and that each quote is closed; or name the delimiter, the quote and the lines to skip under "csv" of a mapping file',
+  ],
+  [
+    /^Out of Memory|failed to allocate/,
+    `needs more than ${MEMORY_MEGABYTES} MiB of memory to be read: remove columns, or split it`,
+  ],
+];
+
+/** DuckDB's error for an unreadable file, in one line and with what to do. */
 export function unreadable(path: string, error: unknown): InputError {
   if (error instanceof InputError) return error;
-  const [line = ''] = errorMessage(error)
-    .replace(/^[A-Z][A-Za-z ]* Error: /, '')
-    .split('\n');
+  const text = errorMessage(error);
+  const known = KNOWN_ERRORS.find(([pattern]) => pattern.test(text));
+  if (known) return fileProblem(path, known[1]);
+  const [line = ''] = text.replace(/^[A-Z][A-Za-z ]* Error: /, '').split('\n');
   return fileProblem(path, `cannot be read: ${line.slice(0, 300)}`);
 }
 

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { type EpochUnit, epochUnits } from '../foreign-table/guess-time-format.ts';
 import { groupedPattern } from '../foreign-table/number-format.ts';
 import { InputError } from '../lib/errors.ts';
@@ -45,7 +46,7 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
   const unfit = values.filter(({ column }) => !isReadable(column));
   if (unfit.length > 0) {
     throw new InputError(
-      `the mapping for ${path}`,
+      `the mapping for ${basename(path)}`,
       unfit.map(({ column }) => ({
         path: mapping.long ? 'long.value' : `fields.${column.name}`,
         message: `is ${column.type}, which cannot be converted to a number`,
@@ -164,7 +165,7 @@ function typedTime(path: string, format: string, { type, name }: Cell): TimeExpr
   const message = isNumber(type)
     ? `column "${name}" contains numbers, so the format must be one of ${units}`
     : `column "${name}" is ${type}, which is not a time`;
-  throw new InputError(`the mapping for ${path}`, [{ path: 'time.format', message }]);
+  throw new InputError(`the mapping for ${basename(path)}`, [{ path: 'time.format', message }]);
 }
 
 function isEpochUnit(format: string): format is EpochUnit {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../lib/errors.ts';
 import { jsonPointer } from '../lib/json-pointer.ts';
@@ -243,7 +244,7 @@ export function requireColumns(
   if (missing.length === 0) return;
   const names = source.columns.map(({ name }) => `"${name}"`).join(', ');
   throw new InputError(
-    `the mapping for ${path}`,
+    `the mapping for ${basename(path)}`,
     missing.map((field) => ({
       path: field.path,
       message: `the file has no column "${field.column}"; it has ${names.slice(0, 500)}`,

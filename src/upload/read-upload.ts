@@ -48,6 +48,8 @@ function textOf(bytes: Uint8Array, name: string): string {
       return decoded.text;
     case 'binary':
       throw refused(name, [{ line: 0, message: 'is not text; save it as "CSV UTF-8"' }]);
+    case 'utf-32':
+      throw refused(name, [{ line: 0, message: 'is UTF-32, which cannot be read; save it as "CSV UTF-8"' }]);
     case 'mixed': {
       const problems = decoded.lines.map(({ line, byte }) => ({
         line,

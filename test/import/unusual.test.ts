@@ -17,6 +17,12 @@ async function read(path: string) {
 }
 const both = [{ total: 1 }, { total: 2.5 }];
 
+/** A character as UTF-32 in little-endian order. */
+function littleUtf32(character: string): Buffer {
+  const code = character.charCodeAt(0);
+  return Buffer.from([code & 0xff, code >> 8, 0, 0]);
+}
+
 describe('a file whose content does not fit its name is refused with its real type and advice', () => {
   test.each<[string, string | Uint8Array, string]>([
     ['a.csv', '', 'is empty'],
@@ -31,6 +37,11 @@ describe('a file whose content does not fit its name is refused with its real ty
     ['a.csv', Buffer.from(`\ufeff${table}`, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
     ['a.csv', Buffer.from(table, 'utf16le').swap16(), 'is UTF-16 in big-endian order'],
     ['a.csv.zst', zstdCompressSync(table.repeat(99)).subarray(0, -4), 'is damaged or cut off'],
+    ['a.csv', Buffer.concat([...table].map((one) => Buffer.from([0, 0, 0, one.charCodeAt(0)]))), 'is UTF-32'],
+    ['a.csv', Buffer.concat([...`\ufeff${table}`].map(littleUtf32)), 'is UTF-32, which cannot be read'],
+    ['a.csv.gz', gzipSync('\n'.repeat(70_000) + table), 'begins with empty lines'],
+    ['a.csv', `${table.repeat(9)}${table.replaceAll('\n', '\r\n')}`, 'all lines end in the same way'],
+    ['a.csv', `time,${'total,'.repeat(200_000)}\n`, 'has a line of more than 1 MiB'],
     ['a.csv', 'time,total\n', 'has no readable row below its heading'],
     ['a.json', '[1, 2]', 'has no JSON object'],
     [
@@ -130,6 +141,21 @@ describe('what a file has is found without settings', () => {
     expect(mapping.time.column).toEqual(['time']);
     expect(counts.rejected).toEqual({ bad_time: 1 });
   });
+});
+
+test('a quote that is not closed takes the lines below it with it, and the rejection says so', async () => {
+  // DuckDB guesses from the first 20,480 lines, and refuses a file with such a quote in them.
+  const lines = Array.from({ length: 21_000 }, (_, row) => `${1_700_000_000 + row},"1"`);
+  lines[20_900] = '1700020900,"1';
+  const path = fileOf('a.csv', `time,total\n${lines.join('\n')}\n`);
+  const { counts, examples } = await preview(path, {
+    time: { column: 'time', format: 'seconds' },
+    device: { id: DEVICE },
+    fields: { total: 'total' },
+    csv: { delimiter: ',', quote: '"', header: true, skipLines: 0 },
+  });
+  expect(counts).toMatchObject({ rowsRejected: 1 });
+  expect(examples[0]!.detail).toContain('a quote is not closed in this line, so the lines below it');
 });
 
 test('members of structures in Parquet are named by their path', async () => {

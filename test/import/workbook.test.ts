@@ -65,6 +65,8 @@ test('an XLSX workbook is previewed and imported once', async () => {
   expect(await refused('--sheet', 'Sheet1')).toContain(
     'has no sheet "Sheet1"; its sheets are "Hidden", "Cover", "Data", "Notes"',
   );
+  writeFileSync(join(cwd, 'report.xlsx'), workbookOf({ Data: '<row><c><v>1</v></c></row>'.repeat(9) }));
+  expect(await refused()).toMatch(/^wattline: report\.xlsx\.csv has a problem/);
   // A small file, of which each row becomes 16,384 cells.
   writeFileSync(
     join(cwd, 'report.xlsx'),

@@ -284,6 +284,7 @@ test.each([
 });
 
 test.each([
+  ['UTF-32', Buffer.from('m\0\0\0e\0\0\0'), /^0:: is UTF-32, which cannot be read; save it as "CSV UTF-8"/],
   ['what is no text', Buffer.alloc(1_000, 1), /^0:: is not text/],
   [
     'lines of two encodings',

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import type { Reason } from '../../import/guess-reasons.ts';
@@ -92,7 +93,7 @@ export async function importAll(
   if (unusable.length > 0) {
     throw new TerminalError(
       'NothingUsable',
-      `no row of ${unusable.map(({ path }) => path).join(', ')} can be used; see --dry-run and --mapping`,
+      `no row of ${unusable.map(({ path }) => basename(path)).join(', ')} can be used; see --dry-run and --mapping`,
     );
   }
 }
