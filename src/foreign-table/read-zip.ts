@@ -70,7 +70,8 @@ function readDirectory(archive: Buffer): Map<string, Entry> {
   for (let index = 0; index < count; index++) {
     if (at + ENTRY_BYTES > archive.length || archive.readUInt32LE(at) !== signatures.entry)
       throw new ZipError('is damaged: its directory is wrong');
-    if (archive.readUInt16LE(at + 8) & 1) throw new ZipError('is protected by a password');
+    if (archive.readUInt16LE(at + 8) & 1)
+      throw new ZipError('is protected by a password; save it without one');
     const [nameBytes, extraBytes, commentBytes] = [28, 30, 32].map((field) =>
       archive.readUInt16LE(at + field),
     ) as [number, number, number];

@@ -47,6 +47,8 @@ export async function openSource(
   const { connection, path, pattern, kind } = reader;
   const format = mapping.format ?? kind.format;
   if (format === undefined) {
+    if (path.toLowerCase().endsWith('.zip'))
+      throw fileProblem(path, 'is a ZIP archive: unpack it, and import the files in it');
     throw fileProblem(
       path,
       'has a name that does not end in .csv, .ndjson or .parquet; write "format" in a mapping file',

@@ -55,10 +55,18 @@ test('a sheet that the exports write is read', async () => {
   ]);
 });
 
+/** The archive with the mark of a password at its first entry. */
+function encrypted(archive: Buffer): Buffer {
+  const entryAt = archive.indexOf('PK\u0001\u0002');
+  archive.writeUInt16LE(1, entryAt + 8);
+  return archive;
+}
+
 test.each([
   ['no archive', Buffer.from('time;energy'.repeat(10)), 'is not a ZIP archive, or is cut off'],
   ['nothing', Buffer.alloc(0), 'is not a ZIP archive, or is cut off'],
   ['another archive', zipFiles({ 'a.txt': 'a' }), 'is not a workbook: it has no xl/workbook.xml'],
+  ['an encrypted archive', encrypted(workbookOf({ Data: '<row/>' })), 'by a password; save it without one'],
   ['a part of a workbook', workbookOf({ Data: '<row/>' }).subarray(20), /^is damaged|^is cut off/],
   ['a row that is not closed', workbookOf({ Data: '<row><c>' }), 'is damaged: an element row is not closed'],
   [

@@ -31,6 +31,7 @@ describe('a file whose content does not fit its name is refused with its real ty
     ['a.ndjson', zstdCompressSync(table), 'is packed with zstd: its name must end in .zst'],
     ['a.csv.gz', table, 'is not packed with gzip: its name must not end in .gz'],
     ['a.csv', Buffer.from('504b0304140006', 'hex'), 'is a spreadsheet or a ZIP: save it as CSV'],
+    ['a.zip', Buffer.from('504b0304140006', 'hex'), 'is a ZIP archive: unpack it'],
     ['a.csv', 'PAR1xxxxPAR1', 'is a Parquet file: its name must end in .parquet'],
     ['a.parquet', table, 'is not a Parquet file'],
     ['a.csv', Uint8Array.from({ length: 3_000 }, (_, index) => (index * 7) % 32), 'contains no text'],
