@@ -30,7 +30,7 @@ ORDER BY position;
 --   field, device, source
 --   reason       the most frequent one
 --   readings     how many
---   text         a received value
+--   text         a received value with this reason
 WITH rejection AS (
   -- The rejected readings, with the table of their first sample.
   SELECT rr.field, rr.device, rr.source, rr.reason, rr.readings, rr.samples[1]."text" AS text, nm.name AS table_name
@@ -41,7 +41,7 @@ WITH rejection AS (
 )
 SELECT rejected.table_name, rejected.field, rejected.device::VARCHAR AS device, rejected.source,
   max_by(rejected.reason, rejected.readings) AS reason, sum(rejected.readings)::DOUBLE AS readings,
-  min(rejected.text) AS text
+  max_by({'text': rejected.text}, rejected.readings)['text'] AS text
 FROM (
   SELECT table_name, field, device, source, reason, sum(readings) AS readings, min(text) AS text
   FROM rejection

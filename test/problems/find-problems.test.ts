@@ -117,10 +117,16 @@ test.each([
 );
 
 test('a device whose readings are all rejected is reported, although other devices work', async () => {
-  const bad = everySixHours(2, () => ({ total: -1 }), { device: OTHER, source: 'roof' });
+  // Most are texts, so the example is a text, although "-1" is less than "five".
+  const bad = everySixHours(3, (index) => ({ total: index === 0 ? -1 : 'five' }), {
+    device: OTHER,
+    source: 'roof',
+  });
   expect(await problemsOf({ energyStreams: [total] }, [...growing, ...bad])).toEqual({
     'energyStreams.0.field': expect.stringMatching(
-      new RegExp(`all 2 readings of device ${OTHER}, source roof are rejected \\(negative\\), such as "-1`),
+      new RegExp(
+        `all 3 readings of device ${OTHER}, source roof are rejected \\(not_a_number\\), such as "five"`,
+      ),
     ),
   });
 });
