@@ -75,8 +75,8 @@ interface Server {
 type Ask = (request: SocketWorkerRequest) => Promise<SocketWorkerAnswer>;
 
 /**
- * @param whenIdle resolves when the server has nothing left to do. A bare socket.io frees 200 packets after its
- *   last frame, which would count for the next one
+ * @param whenIdle resolves when the server has nothing left to do. A bare socket.io frees 200 packets after
+ *   its last frame. Their time would count for the next run
  */
 async function measureOne(server: Server, whenIdle: () => Promise<unknown>): Promise<Record<string, number>> {
   const bare = await connectBare(server.bare);
