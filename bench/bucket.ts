@@ -175,7 +175,8 @@ function deviceId(index: number): string {
 
 /**
  * Adds old readings of the devices to the warehouse until its file is large enough, with one statement for
- * some million. The next owner continues with them. @returns the size of the file, MB
+ * some million. The next owner continues with them.
+ * @returns the size of the file, MB
  */
 async function growWarehouse(at: Site, print: (line: string) => void): Promise<number> {
   await at.owner.stop();

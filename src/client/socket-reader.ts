@@ -80,8 +80,8 @@ export interface SocketReader {
   /** Takes the waiting frames as one answer to `ask`. It subscribes there first, if needed. */
   take(ask: Ask, withinMs: number, signal?: AbortSignal): Promise<Taken>;
   /**
-   * Called when the taken frames are stored. `ask` is the position after them. @returns false if only the
-   * start of a subscription was taken, without a frame
+   * Called when the taken frames are stored. `ask` is the position after them.
+   * @returns false if only the start of a subscription was taken, without a frame
    */
   landed(ask: Ask): boolean;
   /** Ends the subscription and the connection, and stops the timers. */

@@ -85,8 +85,8 @@ async function canConnect(probe: Probe): Promise<boolean> {
 }
 
 /**
- * Connects with any authentication and runs an action, even if the connection is refused. @throws Breach if
- * the server does not answer
+ * Connects with any authentication and runs an action, even if the connection is refused.
+ * @throws Breach if the server does not answer
  */
 export async function withConnection(
   probe: Probe,

@@ -40,8 +40,8 @@ export interface WorkerEvents {
 const STAGE_BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
 
 /**
- * Adds the metrics of a worker. @returns the functions to call with its events, and with its state when it
- * runs
+ * Adds the metrics of a worker.
+ * @returns the functions to call with its events, and with its state when it runs
  */
 export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext): {
   events: WorkerEvents;

@@ -4,7 +4,7 @@ import { TerminalError } from '../lib/errors.ts';
 /**
  * Remembers which file a path is now. A file that is deleted while it is open stays usable for this process
  * only, and everything that is stored in it ends with the process.
- * @returns a check @throws TerminalError WarehouseGone if the path is another file now, or none
+ * @returns a check, which throws the TerminalError WarehouseGone if the path is another file now, or none
  */
 export function watchWarehouseFile(path: string): () => void {
   const { dev, ino } = statSync(path);

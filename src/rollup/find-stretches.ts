@@ -57,8 +57,9 @@ async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Pr
 }
 
 /**
- * Joins time ranges that are less than two days apart; then it joins across the smallest gaps until few
- * ranges are left. @param rows in order of their start
+ * Joins time ranges that are less than two days apart. Then it joins across the smallest gaps until few
+ * ranges are left.
+ * @param rows in order of their start
  */
 export function joinNearStretches(rows: readonly Bounds[]): Stretch[] {
   const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));

@@ -85,7 +85,8 @@ export async function touchOmittedDays(context: RollUpContext): Promise<void> {
 
 /**
  * Changes the days of sources that have an omitted series: they keep their energy, or are read from another
- * field. @returns the number of changed days
+ * field.
+ * @returns the number of changed days
  */
 export async function keepUnavailable(
   context: RollUpContext,

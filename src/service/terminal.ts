@@ -20,7 +20,8 @@ export interface Terminal {
   onEnd(listener: (reason: EndReason) => void): () => void;
   /**
    * Calls back when the process must read its configuration again (SIGHUP). If the terminal of the process
-   * was closed, the process ends instead. @returns stops listening
+   * was closed, the process ends instead.
+   * @returns stops listening
    */
   onReload(listener: () => void): () => void;
   /** Ends the process at once. */

@@ -37,6 +37,16 @@ const exists = (name: string) =>
     ? files.some((path) => path === name || path.endsWith(`/${name}`))
     : files.some((path) => basename(path) === name);
 
+test('a tag of a docstring begins a line', () => {
+  // A docstring of one line may have its tag after the sentence.
+  const wrong = comments.flatMap(({ path, comment }) =>
+    [...comment.matchAll(/^.*[^\s*`].* @(?:param|returns|throws) .*$/gm)]
+      .filter(([line]) => !/^\s*\/\*\* .*\*\/$/.test(line))
+      .map(([line]) => `${path}: ${line.trim()}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
 test('a file that a comment names exists', () => {
   const named = comments.flatMap(({ path, comment }) =>
     [...comment.matchAll(FILE_NAME)].map(([name]) => ({ path, name: name.replace(/^(?:\.\.?\/)+/, '') })),

@@ -36,8 +36,8 @@ interface Span {
  * - If the clock jumps forward, messages from before the jump keep their full retention.
  * - If the clock is set back, messages stay for longer, because new messages continue at the last store time.
  * - After a start nobody knows how much time has passed since the newest message, and the clock may be wrong.
- *   So the time is assumed to continue at the newest message for one retention. @param options.newestMs the
- *   store time of the newest message; undefined for an empty log
+ *   So the time is assumed to continue at the newest message for one retention.
+ * @param options `newestMs`: the store time of the newest message; undefined for an empty log
  */
 export function createRetentionClock(options: {
   clock: Clock;
