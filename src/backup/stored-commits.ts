@@ -121,7 +121,7 @@ export async function findRestorable(
   const why =
     first === undefined
       ? 'it has no commits; check the place and the workgroup'
-      : `its commits are ${first} to ${sequences.at(-1)}, and none of them up to the asked one has a snapshot`;
+      : `its commits are ${first} to ${sequences.at(-1)}, and none of them up to the one that you asked for has a snapshot`;
   throw new TerminalError('NothingToRestore', `${store.address} has nothing to restore: ${why}`);
 }
 

@@ -50,6 +50,8 @@ test.each([
 test('without a snapshot up to the asked commit nothing is restored, and the error says which commits exist', async () => {
   await expect(findRestorable(storeOf([4]), parseAt('3'))).rejects.toMatchObject({
     code: 'NothingToRestore',
-    message: expect.stringContaining('its commits are 1 to 5, and none of them up to the asked one has a'),
+    message: expect.stringContaining(
+      'its commits are 1 to 5, and none of them up to the one that you asked for',
+    ),
   });
 });

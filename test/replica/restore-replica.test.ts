@@ -82,6 +82,9 @@ test('a commit is found by its time at the store, and a claim has the content of
   expect(found.sequence).toBe(2);
   await expect(findReplicaCommit(store, { kind: 'time', ms: 1 })).rejects.toMatchObject({
     code: 'NothingToRestore',
+    message: expect.stringMatching(
+      / its commits are 1 to 3, and none of them up to the one that you asked for has data$/,
+    ),
   });
   await a.shard.close();
   await takeOver(machine(), store);
