@@ -1,5 +1,6 @@
 import { offsetMs, parseOffset } from '../contract/offset.ts';
-import { DAY_MS, formatInstant, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { DAY_MS, formatInstant, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { formatDuration } from '../lib/units.ts';
 import type { Trouble } from './trouble.ts';
 import type { WorkgroupStatus } from './workgroup-status.ts';
 
@@ -20,12 +21,12 @@ export function clockTrouble(
   if (next === undefined) return [];
   const aheadMs = offsetMs(next) - nowMs;
   if (aheadMs <= AHEAD_MS_MAX) return [];
-  const message = `the newest message has the store time ${formatInstant(offsetMs(next))}, which is ${duration(aheadMs)} ahead of the clock of this machine. If this clock is wrong, set it. Otherwise it was ahead when messages arrived, and new messages get this store time too until the clock is there. docs/troubleshooting.md says under "The clock" how to begin a new log`;
+  const message = `the newest message has the store time ${formatInstant(offsetMs(next))}, which is ${roundedDuration(aheadMs)} ahead of the clock of this machine. If this clock is wrong, set it. Otherwise it was ahead when messages arrived, and new messages get this store time too until the clock is there. docs/troubleshooting.md says under "The clock" how to begin a new log`;
   return [{ workgroupId, stage: 'store', state: 'failing', sinceMs: nowMs, message }];
 }
 
-function duration(ms: number): string {
-  return ms < DAY_MS
-    ? `${Math.round(ms / MINUTE_MS).toLocaleString('en')} minutes`
-    : `${Math.round(ms / DAY_MS).toLocaleString('en')} days`;
+/** A duration in whole minutes, hours or days, such as 90m. */
+function roundedDuration(ms: number): string {
+  const unitMs = ms < 2 * HOUR_MS ? MINUTE_MS : ms < 2 * DAY_MS ? HOUR_MS : DAY_MS;
+  return formatDuration(Math.round(ms / unitMs) * unitMs);
 }
