@@ -47,12 +47,12 @@ function deviceLines(facts: MorningFacts): string[] {
   const silence = (device: string) => `${isSilent(device) ? '; it is silent' : ''}${lastHeard(device)}`;
   const known = new Set(devices.map(({ device }) => device));
   const never = workgroup.devices.filter(({ id }) => !known.has(id));
-  const unknown = devices.filter((weeks) => (weeks.energies[day] ?? null) === null);
-  const flagged = devices.filter((weeks) => !unknown.includes(weeks));
+  const unknown = devices.filter((row) => (row.energies[day] ?? null) === null);
+  const flagged = devices.filter((row) => !unknown.includes(row));
   return [
     ...unknown.map(
-      (weeks) =>
-        `${nameOfDevice(facts, weeks.device)}: energy unknown${since(weeks)}${flagText(weeks, '; ')}${silence(weeks.device)}`,
+      (row) =>
+        `${nameOfDevice(facts, row.device)}: energy unknown${since(row)}${flagText(row, '; ')}${silence(row.device)}`,
     ),
     ...never.map(
       ({ id }) =>
@@ -61,11 +61,11 @@ function deviceLines(facts: MorningFacts): string[] {
     ...flagged
       .filter(hasMorningFlag)
       .map(
-        (weeks) =>
-          `${nameOfDevice(facts, weeks.device)}${flagText(weeks, ': ')}${measured(weeks)}${isSilent(weeks.device) ? silence(weeks.device) : ''}`,
+        (row) =>
+          `${nameOfDevice(facts, row.device)}${flagText(row, ': ')}${measured(row)}${isSilent(row.device) ? silence(row.device) : ''}`,
       ),
     ...flagged
-      .filter((weeks) => !hasMorningFlag(weeks) && isSilent(weeks.device))
+      .filter((row) => !hasMorningFlag(row) && isSilent(row.device))
       .map(({ device }) => `${nameOfDevice(facts, device)} is silent${lastHeard(device)}`),
   ];
 }
