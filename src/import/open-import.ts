@@ -39,10 +39,11 @@ export interface OpenImportOptions {
 
 /**
  * A line has one error for each missing cell. If a quote is not closed, the line goes on up to the next
- * quote, and DuckDB keeps only its beginning.
+ * quote, and DuckDB keeps only its beginning. A cell in quotes may have several lines, so the line break
+ * alone is no fault.
  */
 const BROKEN_LINES = `SELECT line::DOUBLE,
-    CASE WHEN contains(any_value(csv_line), chr(10))
+    CASE WHEN bool_or(error_type = 'UNQUOTED VALUE') AND contains(any_value(csv_line), chr(10))
       THEN 'a quote is not closed in this line, so the lines below it, up to the next quote, are lost with it; correct it and import the file again'
       ELSE lower(coalesce(arg_min(error_type::VARCHAR, column_idx), any_value(error_type::VARCHAR))) END,
     left(any_value(csv_line), 2000)

@@ -147,6 +147,7 @@ describe('what a file has is found without settings', () => {
 test('a quote that is not closed takes the lines below it with it, and the rejection says so', async () => {
   // DuckDB guesses from the first 20,480 lines, and refuses a file with such a quote in them.
   const lines = Array.from({ length: 21_000 }, (_, row) => `${1_700_000_000 + row},"1"`);
+  lines[20_800] = '1700020800,"1\n2",3';
   lines[20_900] = '1700020900,"1';
   const path = fileOf('a.csv', `time,total\n${lines.join('\n')}\n`);
   const { counts, examples } = await preview(path, {
@@ -155,8 +156,11 @@ test('a quote that is not closed takes the lines below it with it, and the rejec
     fields: { total: 'total' },
     csv: { delimiter: ',', quote: '"', header: true, skipLines: 0 },
   });
-  expect(counts).toMatchObject({ rowsRejected: 1 });
-  expect(examples[0]!.detail).toContain('a quote is not closed in this line, so the lines below it');
+  expect(counts).toMatchObject({ rowsRejected: 2 });
+  expect(examples.map(({ detail }) => detail)).toEqual([
+    expect.stringContaining('too many columns'),
+    expect.stringContaining('a quote is not closed in this line, so the lines below it'),
+  ]);
 });
 
 test('members of structures in Parquet are named by their path', async () => {
