@@ -12,24 +12,30 @@ const truthOf = (day: LocalDate) =>
     site.truth(day).map(({ device, source, energyWh }) => [`${device}.${source}`, energyWh]),
   );
 
-test('the demo ends when every day has arrived and equals the generated energy, and not earlier', async () => {
-  const sent = { items: 100, simulatedUntilMs: startMs + 2.5 * DAY_MS };
-  let looks = 0;
-  const { landed, days } = await settled(site, sent, {
-    landed: () => (looks > 2 ? 100 : 99),
-    report: async (day) => {
-      looks += 1;
-      return looks > 4 ? truthOf(day) : {};
-    },
-    untilMs: Number.POSITIVE_INFINITY,
-  });
-  expect(landed).toBe(100);
-  expect(days.map(({ day, different }) => [day, different])).toEqual([
-    [firstDay, []],
-    [addDays(firstDay, 1), []],
-  ]);
-  expect(looks).toBe(6);
-});
+test.each([
+  { landedAfter: 2, equalAfter: 0, lastLook: 6 },
+  { landedAfter: 0, equalAfter: 4, lastLook: 6 },
+])(
+  'the demo ends when all has landed and every day equals the generated energy, and not earlier: %j',
+  async (after) => {
+    const sent = { items: 100, simulatedUntilMs: startMs + 2.5 * DAY_MS };
+    let looks = 0;
+    const { landed, days } = await settled(site, sent, {
+      landed: () => (looks > after.landedAfter ? 100 : 99),
+      report: async (day) => {
+        looks += 1;
+        return looks > after.equalAfter ? truthOf(day) : {};
+      },
+      untilMs: Number.POSITIVE_INFINITY,
+    });
+    expect(landed).toBe(100);
+    expect(days.map(({ day, different }) => [day, different])).toEqual([
+      [firstDay, []],
+      [addDays(firstDay, 1), []],
+    ]);
+    expect(looks).toBe(after.lastLook);
+  },
+);
 
 test('after its time limit the demo reports the missing days, among the days that were sent completely', async () => {
   const report = async () => ({});
