@@ -39,6 +39,7 @@ interface MessageSender {
 /** A message under way has this long to end before the workgroup is given up. */
 const END_MS = 2 * SECOND_MS;
 const SEND_MS_MAX = 30 * SECOND_MS;
+/** A failed message waits for so long at least. Then the next round of checks tries it again. */
 const RETRY_MS_MIN = 30 * SECOND_MS;
 const RETRY_MS_MAX = HOUR_MS;
 /** Messages of one channel in one round. */

@@ -64,7 +64,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
   return { connection, path, pattern, kind: named.format === undefined ? fileKind(path) : named, close };
 }
 
-/** DuckDB's errors do not say what to do, or name its own settings. */
+/** These errors of DuckDB do not say what to do, or they name settings of DuckDB that nobody can set here. */
 const KNOWN_ERRORS: ReadonlyArray<readonly [RegExp, string]> = [
   [
     /Maximum line size/,

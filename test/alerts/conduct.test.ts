@@ -194,7 +194,7 @@ test('a clock that is set back holds up neither a message that failed nor a dige
   ]);
 });
 
-test('a message that fails is tried again after 30 s, and then after longer times', async () => {
+test('a message that fails is tried again at the first check after 30 s, and then after longer times', async () => {
   const receiver = await startReceiver();
   receiver.answers.push(503, 503, 503);
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
