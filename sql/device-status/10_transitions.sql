@@ -93,7 +93,7 @@ WHEN NOT MATCHED
 -- name: count_states
 -- Counts the devices in each state; "unknown" if its state is not known. A device that went to sleep, as a
 -- solar inverter does at night, is "asleep" while its newest data, or else its message, is not older than
--- $asleep_from_ms. After that it is offline: what works wakes up within a day.
+-- $asleep_from_ms. After that it counts as offline, because what works wakes up within a day.
 SELECT
   CASE
     WHEN state = 'offline' AND reason = 'asleep' AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT

@@ -1,6 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
-import { DAY_MS, type UtcMs } from '../lib/time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
+import { ASLEEP_MS_MAX } from '../warehouse/shard-status.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
 export const deviceStates = ['online', 'offline', 'unknown'] as const;
@@ -20,14 +21,14 @@ export interface DeviceState {
 }
 
 /**
- * True if a device has announced that it goes to sleep, as a solar inverter does at night, and was heard less
- * than a day ago. That is no fault. `count_states` of sql/device-status has the same rule.
+ * True if a device has announced that it goes to sleep, as a solar inverter does at night, and was heard in
+ * the last `ASLEEP_MS_MAX`. That is no fault. `count_states` of sql/device-status has the same rule.
  */
 export function isAsleep(
   { state, reason, lastSeenMs, sinceMs }: Pick<DeviceState, 'state' | 'reason' | 'lastSeenMs' | 'sinceMs'>,
   atMs: UtcMs,
 ): boolean {
-  return state === 'offline' && reason === 'asleep' && (lastSeenMs ?? sinceMs ?? 0) >= atMs - DAY_MS;
+  return state === 'offline' && reason === 'asleep' && (lastSeenMs ?? sinceMs ?? 0) >= atMs - ASLEEP_MS_MAX;
 }
 
 /** The devices of a workgroup by id: devices with messages, and configured devices. */

@@ -6,6 +6,9 @@ import { query, queryNamedLiterally } from './query.ts';
 
 const FLAGGED_DAYS = 31;
 
+/** A device that has announced its sleep counts as offline after this time without data. Nights are shorter. */
+export const ASLEEP_MS_MAX = DAY_MS;
+
 /** The contents of a warehouse, and how far it has read. */
 export interface ShardStatus {
   workgroupId: string;
@@ -93,7 +96,7 @@ export async function readShardStatus(
     connection,
     'device-status/count_states',
     {
-      asleep_from_ms: BigInt(nowMs - DAY_MS),
+      asleep_from_ms: BigInt(nowMs - ASLEEP_MS_MAX),
     },
   );
   const checkpoints = await readCheckpoints(connection);

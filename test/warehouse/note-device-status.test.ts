@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
+import { ASLEEP_MS_MAX } from '../../src/warehouse/shard-status.ts';
 import { type Fixture, openFixture } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
@@ -136,7 +137,7 @@ test('a device that went to sleep is counted on its own, and as offline if it ha
   await at.note();
   const count = async () => (await at.shard.status()).devices;
   expect(await count()).toEqual({ online: 1, offline: 1, asleep: 2, unknown: 1 });
-  await at.clock.advance(DAY_MS + HOUR_MS);
+  await at.clock.advance(ASLEEP_MS_MAX + HOUR_MS);
   expect(await count()).toEqual({ online: 1, offline: 3, asleep: 0, unknown: 1 });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ASLEEP_MS_MAX } from '../../src/warehouse/shard-status.ts';
 import type { DayDetails, Profiles, Variance } from '../../src/web/facts/answers.ts';
 import { budgetColumns, daysLeftOut } from '../../src/web/facts/budget-columns.ts';
 import { deviceKind } from '../../src/web/facts/device-kind.ts';
@@ -40,11 +41,11 @@ describe('devices', () => {
     expect(deviceKind({ state, reason, since: null, lastSeen }, nowMs)).toBe(kind);
   });
   test.each([
-    [23, 'asleep'],
-    [25, 'silent'],
-  ] as const)('a device without data that went to sleep %s hours ago is %s', (hours, kind) => {
+    [ASLEEP_MS_MAX, 'asleep'],
+    [ASLEEP_MS_MAX + 1, 'silent'],
+  ] as const)('a device without data that went to sleep %s ms ago is %s', (sinceMs, kind) => {
     const nowMs = Date.parse('2026-11-22T12:00:00Z');
-    const since = new Date(nowMs - hours * 3_600_000).toISOString();
+    const since = new Date(nowMs - sinceMs).toISOString();
     expect(deviceKind({ ...status, state: 'offline', reason: 'asleep', since }, nowMs)).toBe(kind);
   });
   test('a day without data is a gap, but not before the first data, and not on a day that has begun', () => {

@@ -4,14 +4,14 @@ import type { DeviceStatuses } from './answers.ts';
 /**
  * How a device is, for people.
  * - `offline`: it was announced as offline, and that is a fault
- * - `silent`: nobody said that it is offline, but it has sent nothing for a day
+ * - `silent`: it has sent nothing for a day, and was not announced as offline, or only as asleep
  * - `unknown`: it has never sent anything
  * - `heard`: it sends data, and nobody says whether it is online
  * - `asleep`: it said that it goes to sleep, which is not a fault
  */
 export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
 
-/** Solar devices sleep at night. A working device is never silent for longer (see `isAsleep`). */
+/** A device is silent after this time without data. The service has the same time in `ASLEEP_MS_MAX`. */
 const SILENT_MS = dayMs;
 
 /**
