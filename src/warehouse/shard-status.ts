@@ -6,7 +6,7 @@ import { query, queryNamedLiterally } from './query.ts';
 
 const FLAGGED_DAYS = 31;
 
-/** A device that has announced its sleep counts as offline after this time without data. Nights are shorter. */
+/** A device that has announced its sleep counts as offline after this time without data. */
 export const ASLEEP_MS_MAX = DAY_MS;
 
 /** The contents of a warehouse, and how far it has read. */
