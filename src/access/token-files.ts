@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { UtcMs } from '../lib/time.ts';
 import type { Scopes } from './grant.ts';
-
 import { openLineFile } from './line-file.ts';
 
 /** The stored data of a token, without the token itself. */

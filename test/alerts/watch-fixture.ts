@@ -11,7 +11,6 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS, type TestClock } from '../support/test-clock.ts';
 

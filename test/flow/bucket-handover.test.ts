@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';

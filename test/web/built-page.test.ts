@@ -4,7 +4,6 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../.ci/build-page.mjs';
-
 import packageFile from '../../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..', '..');
