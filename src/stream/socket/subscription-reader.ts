@@ -12,7 +12,7 @@ import type { FrameOutcome } from './socket-frames.ts';
 interface SubscriptionReader {
   /** Finds out if the log has the position of the cursor, and reads no message. */
   look(cursor: ReadCursor): Promise<LogReadOutcome>;
-  /** Reads the frame at the position of the cursor. A read that fails is repeated for 10 s. */
+  /** Reads the frame at the position of the cursor. A read that fails is tried 10 times, a second apart. */
   readFrame(cursor: ReadCursor): Promise<FrameOutcome>;
 }
 
