@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { permissions } from '../../src/access/grant.ts';
 import { alertListSchema } from '../../src/operate/alert-schemas.ts';
 import { backfillsSchema, gapsSchema } from '../../src/operate/backfill-schemas.ts';
 import { exportListSchema } from '../../src/operate/export-schemas.ts';
@@ -48,6 +49,11 @@ test.each(rows.map(([, answer, members]) => ({ answer: answer!, members: members
 
 test('each answer with a schema is on the page', () => {
   expect([...new Set(rows.map(([, answer]) => answer![0]))].sort()).toEqual(Object.keys(schemas).sort());
+});
+
+test('the table of permissions has those of the code', () => {
+  const table = page.split('| permission | allows |')[1]!.split('\n\n')[0]!;
+  expect([...table.matchAll(/^\| `(\S+?)` \|/gm)].map(([, name]) => name)).toEqual([...permissions]);
 });
 
 function elementOf(member: unknown): z.ZodObject {
