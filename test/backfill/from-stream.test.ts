@@ -2,9 +2,18 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { withoutQuarantined } from '../../src/backfill/skip-landed.ts';
+import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock, HOUR, openWorker, startUpstream, TEST_START_MS } from './backfill-fixture.ts';
+import {
+  createTestClock,
+  DEVICES,
+  HOUR,
+  openWorker,
+  startUpstream,
+  TEST_START_MS,
+} from './backfill-fixture.ts';
 
 const request = { source: 'stream' as const, fromMs: TEST_START_MS, messagesPerSecond: 1_000_000 };
 const SPOKEN = 360;
@@ -129,4 +138,35 @@ test('if the upstream has deleted some of the messages, the others are read and 
   expect(outcome.notes).toEqual([expect.stringContaining('no longer has messages before 2026-11-20T12:')]);
   const fresh = await openWorker(clock);
   await expect(fresh.jobs.plan(request, await upstream.address())).rejects.toThrow('start the worker');
+});
+
+test('a message that is in quarantine does not go there again', async () => {
+  const clock = createTestClock();
+  const upstream = await startUpstream(clock);
+  const worker = await openWorker(clock);
+  const broken = { device: DEVICES[0]!, event_time: Number.NaN, data: { total_wh: 1 } };
+  await upstream.log.append(encodeMessages([broken], 'solar'));
+  await worker.poll(await upstream.address());
+  const kept = () => worker.rows('SELECT stream_offset::VARCHAR AS "offset" FROM quarantine');
+  const before = await kept();
+  expect(before).toHaveLength(1);
+  await worker.backfill(request, await upstream.address());
+  expect(await kept()).toEqual(before);
+
+  // A message without an offset is known by its bytes.
+  const { shard } = worker.open;
+  await shard.transaction(async (connection) => {
+    await connection.run(
+      `INSERT INTO quarantine SELECT * REPLACE (NULL AS stream_offset, 'abc'::BLOB AS bytes) FROM quarantine`,
+    );
+  });
+  const rejected = (offset: bigint | undefined, text: string) => ({
+    offset,
+    reason: 'broken',
+    detail: '',
+    bytes: Buffer.from(text),
+  });
+  const known = [rejected(BigInt(before[0]!.offset as string), 'abc'), rejected(undefined, 'abc')];
+  const fresh = [rejected(1n, 'abc'), rejected(undefined, 'abd')];
+  expect(await withoutQuarantined(shard, [...known, ...fresh])).toEqual(fresh);
 });
