@@ -194,9 +194,9 @@ test('a clock that is set back holds up neither a message that failed nor a dige
   ]);
 });
 
-test('a message that fails is tried again at the first check after 30 s, and then after longer times', async () => {
+test('a message that fails is tried again at the first check after 30 s, then after longer times, up to an hour', async () => {
   const receiver = await startReceiver();
-  receiver.answers.push(503, 503, 503);
+  receiver.answers.push(...Array.from({ length: 9 }, () => 503));
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
   facts.silences = silent('d1');
   const attemptsAfter = async (ms: number) => {
@@ -209,6 +209,10 @@ test('a message that fails is tried again at the first check after 30 s, and the
   expect(await attemptsAfter(1)).toBe(2);
   expect(await attemptsAfter(30 * SECOND_MS)).toBe(2);
   expect(await attemptsAfter(30 * SECOND_MS)).toBe(3);
+  for (let attempts = 4; attempts <= 8; attempts++) expect(await attemptsAfter(HOUR_MS)).toBe(attempts);
+  // The wait would double to 64 minutes.
+  expect(await attemptsAfter(HOUR_MS - 1)).toBe(8);
+  expect(await attemptsAfter(1)).toBe(9);
 });
 
 test('two conditions of the same subject are two messages', async () => {

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createProgress } from '../../jobs/stage-health.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
-function setUp() {
+function setUp(everyMs = 1_000) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
-  const paces = [{ stage: 'poll' as const, everyMs: 1_000 }];
+  const paces = [{ stage: 'poll' as const, everyMs }];
   const progress = createProgress(paces, { clock, timeLimitMs: () => 30_000 });
   const health = () => progress.health()[0]!;
   /** Ticks that do nothing, so that only what a test is about changes. */
@@ -77,10 +77,13 @@ test('the last error stays to be seen, with whether a retry is worth it', () => 
   expect(health().lastError?.code).toBe('NoSuchTable');
 });
 
-test('a stage whose ticks stop coming is unscheduled', () => {
-  const { clock, progress, health } = setUp();
+test.each([
+  { everyMs: 1_000, afterMs: 15_000 },
+  { everyMs: 60_000, afterMs: 300_000 },
+])('a stage whose ticks stop coming for 5 periods, and 15 s, is unscheduled: $everyMs ms', (each) => {
+  const { clock, progress, health } = setUp(each.everyMs);
   progress.tick('poll')();
-  clock.ms += 15_000;
+  clock.ms += each.afterMs;
   expect(health().state).toBe('ok');
   clock.ms += 1;
   expect(health().state).toBe('unscheduled');
@@ -88,13 +91,19 @@ test('a stage whose ticks stop coming is unscheduled', () => {
   expect(health().state).toBe('ok');
 });
 
-test('a stage that gets ticks and does not succeed for a minute is late', () => {
-  const { health, passMs } = setUp();
-  passMs(60_000);
-  expect(health().state).toBe('ok');
-  passMs(1_000);
-  expect(health().state).toBe('late');
-});
+test.each([
+  { everyMs: 1_000, afterMs: 60_000 },
+  { everyMs: 60_000, afterMs: 600_000 },
+])(
+  'a stage that gets ticks and does not succeed for 10 periods, and a minute, is late: $everyMs ms',
+  (each) => {
+    const { health, passMs } = setUp(each.everyMs);
+    passMs(each.afterMs);
+    expect(health().state).toBe('ok');
+    passMs(1_000);
+    expect(health().state).toBe('late');
+  },
+);
 
 test('a run that goes on after it was told to stop is stuck', () => {
   const { progress, health, passMs } = setUp();
