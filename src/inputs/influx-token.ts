@@ -4,18 +4,11 @@
  * are ignored.
  */
 export function influxToken(authorization: string | undefined, query: unknown): string | undefined {
-  const [, scheme = '', value = ''] = /^(bearer|token|basic) +(\S+) *$/i.exec(authorization ?? '') ?? [];
-  switch (scheme.toLowerCase()) {
-    case 'bearer':
-    case 'token':
-      return value.slice(value.lastIndexOf(':') + 1);
-    case 'basic': {
-      const text = Buffer.from(value, 'base64').toString('utf8');
-      return text.slice(text.indexOf(':') + 1);
-    }
-    default: {
-      const { p } = (query ?? {}) as { p?: unknown };
-      return authorization === undefined && typeof p === 'string' ? p : undefined;
-    }
+  const [, scheme, value = ''] = /^(bearer|token|basic) +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (scheme !== undefined) {
+    const text = scheme.toLowerCase() === 'basic' ? Buffer.from(value, 'base64').toString('utf8') : value;
+    return text.slice(text.lastIndexOf(':') + 1);
   }
+  const { p } = (query ?? {}) as { p?: unknown };
+  return authorization === undefined && typeof p === 'string' ? p : undefined;
 }

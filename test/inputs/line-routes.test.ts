@@ -188,7 +188,7 @@ test('bad lines are refused with their numbers and reasons, and the others are s
 test('a token is taken from each place that clients of InfluxDB use', async () => {
   const { call, tokenText: token, stored } = await start();
   const line = `power,host=garage wh=1 ${TIME_NS}`;
-  const basic = Buffer.from(`anybody:${token}`).toString('base64');
+  const basic = Buffer.from(`any:body:${token}`).toString('base64');
   const post = (path: string, authorization?: string) =>
     call(path, { method: 'POST', body: line, headers: authorization === undefined ? {} : { authorization } });
   for (const authorization of [`Token ${token}`, `Bearer ${token}`, `Token me:${token}`, `Basic ${basic}`])
