@@ -7,8 +7,6 @@ import { dayChangesSchema } from '../../src/report/day-changes.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { isSoak } from '../support/rounds.ts';
-import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared.ts';
 import { openReport, type ReportFixture } from './report-fixture.ts';
@@ -193,39 +191,29 @@ test.each([
   expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'InvalidRequest' }]);
 });
 
-// The tests above have the same over HTTP.
-test.runIf(isSoak)(
-  'the command lists the same as a table, by the names of devices, and sums it up',
-  async () => {
-    const { dataDir: cwd } = changed();
-    const configuration = {
-      dataDir: cwd,
-      workgroups: [{ id: WORKGROUP, devices: [{ id: deviceId(1), name: 'garage' }] }],
-    };
-    writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify(configuration));
-    const table = await runCli(['changes', '--since', '2026-11-03'], { cwd });
-    expect(table.stdout).toContain('garage');
-    expect(table.stdout).toContain('3 days: 4900 Wh before, 5100 Wh after, +200 Wh');
-    expect(table.stdout.split('\n')[1]).toMatch(
-      /2026-11-01 +garage +roof +2400 +2500 +\+100 +restated +1 -> 2 .*late readings/,
-    );
-    const one = await runCommand(['changes', '--since', '2026-11-03', '--device', 'garage', '--json'], {
-      cwd,
-    });
-    expect(JSON.parse(one.stdout)).toMatchObject({
-      workgroupId: WORKGROUP,
-      totals: { days: 2 },
-      changes: [first, second],
-    });
-    const wrong = await runCommand(['changes', '--since', 'someday'], { cwd });
-    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"someday" is neither a day') });
-    const turned = await runCommand(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
-    expect(turned).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--until: must be after --since'),
-    });
-  },
-);
+test('the command has the same changes, of one device, until an instant and of days that were not final', async () => {
+  const { dataDir: cwd } = changed();
+  const configuration = {
+    dataDir: cwd,
+    workgroups: [{ id: WORKGROUP, devices: [{ id: deviceId(1), name: 'garage' }] }],
+  };
+  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify(configuration));
+  const run = (...args: string[]) => runCommand(['changes', '--since', '2026-11-03', ...args], { cwd });
+  const table = await run();
+  expect(table.stdout).toMatch(/^2026-11-01 +garage +roof +2400 +2500 +\+100 +restated /m);
+  expect(table.stdout).toContain('\n3 days: 4900 Wh before, 5100 Wh after, +200 Wh\n');
+  const changesOf = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
+  expect(await changesOf('--device', 'garage')).toMatchObject({
+    workgroupId: WORKGROUP,
+    until: null,
+    totals: { days: 2 },
+    changes: [first, second],
+  });
+  expect(await changesOf('--until', '2026-11-03', '--all')).toMatchObject({
+    until: '2026-11-04T00:00:00.000Z',
+    changes: [{ day: '2026-11-02', kind: 'provisional' }],
+  });
+});
 
 // This test comes last, because it changes a day.
 test('a token sees the changes of its devices, and the tag of an answer changes with it', async () => {
