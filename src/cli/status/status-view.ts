@@ -1,0 +1,96 @@
+import { formatInstant, type UtcMs } from '../../lib/time.ts';
+import { stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
+import { describeTrouble } from '../../pipeline/trouble.ts';
+import type { LakeFillState } from '../../replica/start-lake-fill.ts';
+import { exportNotes } from '../exports/exports-view.ts';
+import { formatAgo } from '../terminal/format-ago.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { describeImport, describeNewestImport, type ListedNewestImport } from './status-imports.ts';
+
+/** The state of a workgroup, with the problems of its imports. */
+export interface ListedStatus extends Omit<WorkgroupState, 'newestImports'> {
+  newestImports: ListedNewestImport[];
+}
+
+/** A table of the workgroups, and below it what is wrong and what goes on, each in a line. */
+export function describeStatuses(
+  statuses: readonly ListedStatus[],
+  nowMs: UtcMs,
+  columnsMax: number,
+): string {
+  const errors = statuses.flatMap((status) =>
+    stages.flatMap((stage) => {
+      const { lastError } = status[stage];
+      return lastError
+        ? [`${status.workgroupId}, ${stage} at ${formatInstant(lastError.atMs)}: ${lastError.message}\n`]
+        : [];
+    }),
+  );
+  const failing = statuses.flatMap(({ troubles }) =>
+    troubles.map((one) => `failing: ${describeTrouble(one)}\n`),
+  );
+  const problems = statuses.flatMap((status) =>
+    status.problems.map(({ path, message }) => `problem: ${path}: ${message}\n`),
+  );
+  const imports = statuses.flatMap(({ workgroupId, imports: open, newestImports }) => [
+    ...open.map((one) => describeImport(workgroupId, one)),
+    ...newestImports.map((one) => describeNewestImport(workgroupId, one)),
+  ]);
+  const exports = statuses.flatMap(({ workgroupId, exports: own }) =>
+    own.flatMap(exportNotes).map((note) => `export: ${workgroupId}, ${note}\n`),
+  );
+  const fills = statuses.flatMap(({ workgroupId, bucket }) =>
+    bucket?.fill ? [`copying: ${workgroupId}, ${describeFill(bucket.fill)}\n`] : [],
+  );
+  return [
+    formatTable(columnsAt(nowMs, statuses), statuses, columnsMax),
+    ...(fills.length > 0 ? ['\n', ...fills] : []),
+    ...(failing.length > 0 ? ['\n', ...failing] : []),
+    ...(problems.length > 0 ? ['\n', ...problems] : []),
+    ...(imports.length > 0 ? ['\n', ...imports] : []),
+    ...(exports.length > 0 ? ['\n', ...exports] : []),
+    ...(errors.length > 0 ? ['\nLast errors\n', ...errors] : []),
+  ].join('');
+}
+
+/** The copy of the files of a lake after a takeover. */
+function describeFill({ missingFiles, error }: LakeFillState): string {
+  const files = missingFiles === undefined ? 'files' : `${missingFiles.toLocaleString('en')} files`;
+  const failed = error === undefined ? '' : `; the last attempt failed: ${error}`;
+  return `${files} of its lake are still only in the bucket, and reports read them there${failed}`;
+}
+
+function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
+  const count = (value: number | undefined) => (value === undefined ? '-' : value.toLocaleString('en'));
+  const ago = (ms: UtcMs | undefined) => formatAgo(ms, nowMs);
+  const right = 'right' as const;
+  const hasBucket = statuses.some(({ bucket }) => bucket !== undefined);
+  return [
+    { title: 'Workgroup', value: (one: ListedStatus) => one.workgroupId },
+    { title: 'State', value: (one: ListedStatus) => one.state },
+    ...(hasBucket
+      ? [
+          { title: 'Machine', value: (one: ListedStatus) => one.machine ?? '-' },
+          {
+            title: 'In bucket',
+            value: (one: ListedStatus) => ago(one.bucket?.lastCommitAtMs),
+            align: right,
+          },
+        ]
+      : []),
+    { title: 'Checkpoint', value: (one: ListedStatus) => one.poll.nextOffset ?? '-' },
+    { title: 'Lag', value: (one: ListedStatus) => count(one.poll.lagMessages), align: right },
+    { title: 'Lag s', value: (one: ListedStatus) => count(one.lagSeconds), align: right },
+    { title: 'By', value: (one: ListedStatus) => one.poll.transport ?? '-' },
+    { title: 'Polled', value: (one: ListedStatus) => ago(one.poll.lastSuccessAtMs), align: right },
+    { title: 'Rolled up', value: (one: ListedStatus) => ago(one.rollup.lastSuccessAtMs), align: right },
+    { title: 'Generation', value: (one: ListedStatus) => count(one.publish.generation), align: right },
+    { title: 'Online', value: (one: ListedStatus) => count(one.devices?.online), align: right },
+    { title: 'Offline', value: (one: ListedStatus) => count(one.devices?.offline), align: right },
+    ...(statuses.some(({ devices }) => devices?.asleep)
+      ? [{ title: 'Asleep', value: (one: ListedStatus) => count(one.devices?.asleep), align: right }]
+      : []),
+    { title: 'Gaps', value: (one: ListedStatus) => count(one.gaps), align: right },
+    { title: 'Quarantine', value: (one: ListedStatus) => count(one.quarantined), align: right },
+  ];
+}
