@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { InputState } from '../../src/inputs/input-counter.ts';
 import { processFacts } from '../../src/lib/process-facts.ts';
 import { listProcessFiles, writeProcessFile } from '../../src/worker-rpc/process-file.ts';
+import { startProcessServer } from '../../src/worker-rpc/process-server.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -73,6 +75,54 @@ test('inputs says what is missing on the command line, in the configuration, and
     code: 3,
     stderr: expect.stringContaining('no stream service runs on'),
   });
+});
+
+test('inputs are those of the stream processes, of all workgroups or of one', async () => {
+  const cwd = tempDir();
+  const dataDir = join(cwd, 'data');
+  const ids = ['home', 'plant'];
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    JSON.stringify({ dataDir: './data', workgroups: ids.map((id) => ({ id })) }),
+  );
+  const input = (workgroupId: string): InputState => ({
+    workgroupId,
+    input: 'lines',
+    kind: 'lines',
+    address: '/write',
+    connection: 'idle',
+    sinceMs: 0,
+    disconnects: 0,
+    losses: [],
+    perMinute: 0,
+    received: 0,
+    stored: 0,
+    repeated: 0,
+    retained: 0,
+    ignored: 0,
+    refused: 0,
+  });
+  const start = async (role: string, workgroupIds: string[]) => {
+    const unasked = () => Promise.reject(new Error('only inputs are asked for'));
+    const operations = {
+      inputs: async () => workgroupIds.map(input),
+      reload: unasked,
+      configState: unasked,
+    };
+    onTestFinished(await startProcessServer({ dataDir, roles: [role], operations }));
+  };
+  const idsOf = async (...args: string[]) => {
+    const { stdout } = await runCommand(['inputs', '--json', ...args], { cwd });
+    return (JSON.parse(stdout) as InputState[]).map(({ workgroupId }) => workgroupId);
+  };
+  await start('worker', ['home']);
+  expect((await runCommand(['inputs'], { cwd })).code).toBe(3);
+  // A workgroup that was removed from the configuration is not shown.
+  await start('stream', [...ids, 'removed']);
+  expect(await idsOf()).toEqual(ids);
+  expect(await idsOf('--workgroup', 'plant')).toEqual(['plant']);
+  const { code, stderr } = await runCommand(['inputs'], { cwd });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('no inputs are configured')]);
 });
 
 test('inputs fails with exit code 3 and says which process does not answer', async () => {

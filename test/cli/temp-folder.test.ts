@@ -21,8 +21,8 @@ function terminalThat(kill: Terminal['kill']) {
     },
     kill,
   };
-  const end = () => {
-    for (const listener of listeners) listener('SIGINT');
+  const end = (reason: EndReason = 'SIGINT') => {
+    for (const listener of listeners) listener(reason);
   };
   return { terminal, end };
 }
@@ -43,8 +43,11 @@ test('a temporary folder is deleted after its work, even if the process is kille
       writeFileSync(join(path, 'file'), 'x');
       end();
       // One Ctrl-C arrives twice under npm, so a second one counts a little later.
+      end();
       await new Promise((resolve) => setTimeout(resolve, 300));
-      expect(existsSync(folder)).toBe(true);
+      // A closed output ends nothing at once.
+      end('EPIPE');
+      expect([existsSync(folder), killed, service.signal.aborted]).toEqual([true, [], true]);
       end();
       await ended.promise;
     }),

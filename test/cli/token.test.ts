@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,6 +69,20 @@ test('a token that is made holds until it is revoked, and is listed without bein
     { tokenId: grant.tokenId, state: 'revoked', revokedAt: expect.stringMatching(/Z$/) },
   ]);
   expect(listed[0]).not.toHaveProperty('token');
+
+  const entries = globSync('data/audit/home/*', { cwd })
+    .flatMap((file) => readFileSync(join(cwd, file), 'utf8').trim().split('\n'))
+    .map((line) => JSON.parse(line))
+    .map(({ action, target, data }) => ({ action, target, data }));
+  expect(entries).toEqual([
+    { action: 'token.created', target: grant.tokenId, data: expect.objectContaining({ name: 'dashboard' }) },
+    {
+      action: 'token.created',
+      target: written.tokenId,
+      data: expect.objectContaining({ permissions: 'data:write', deviceGroups: 'flat' }),
+    },
+    { action: 'token.revoked', target: grant.tokenId, data: { name: 'dashboard' } },
+  ]);
 });
 
 test('a token for workgroups or groups that are not configured is refused with every reason', async () => {

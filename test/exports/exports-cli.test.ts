@@ -43,6 +43,7 @@ test('exports are listed, shown, run and corrected from the command line, and st
   const note =
     'export1: the data of a file have changed after delivery by +677 Wh; "wattline exports show export1" lists them, and "wattline exports run export1 --period <period> --corrected" makes a new one\n';
   expect(listed.stdout).toContain(`\n${note}`);
+  expect(listed.stderr).toBe('');
   expect(listed.stdout).toContain('webhook at 127.0.0.1:1\n');
   expect(shown.stdout).toMatch(/Day +Exported Wh +Now Wh\n +2024-05-01 +1,000 +1,677\n/);
   expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('"2024-02-30" is not a day') });
@@ -54,6 +55,22 @@ test('exports are listed, shown, run and corrected from the command line, and st
   expect(JSON.parse(corrected.stdout)).toMatchObject({ revision: 2, reason: 'correction', already: false });
   expect(readFileSync(join(at.target, 'export1_2024-05-01_r2.csv'), 'utf8')).toContain(',1677,');
   expect(JSON.parse(pushed.stdout)).toMatchObject([{ state: 'waiting', attempts: 1 }]);
+
+  // The corrected period is delivered, so nothing is written again.
+  const again = await run('exports', 'run', 'export1', '--period', '2024-05-01');
+  expect([again.code, again.stderr]).toEqual([
+    0,
+    expect.stringContaining('already delivered, nothing to do'),
+  ]);
+  const revisions = async (...args: string[]) =>
+    JSON.parse((await run('exports', 'show', 'export1', '--json', ...args)).stdout).length;
+  await at.exports.run('export1', { period: parsePeriod('2024-05-02')!, corrected: false }, signal);
+  expect([await revisions(), await revisions('--period', '2024-05-02')]).toEqual([3, 1]);
+  expect((await run('exports', 'show', 'export1')).stdout).toMatch(/^Run +State /);
+  expect(await run('exports', 'show', 'export1', '--period', '2024-05-03')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('export export1 has no run of 2024-05-03'),
+  });
   const files = readdirSync(join(at.dataDir, 'exports'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));

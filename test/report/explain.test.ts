@@ -1,5 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
@@ -9,6 +11,7 @@ import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
+import { runCommand } from '../support/run-command.ts';
 import { atEnd, shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { openReport, type ReportFixture, workgroupConfig } from './report-fixture.ts';
@@ -18,12 +21,19 @@ const [own, others] = [deviceId(1), deviceId(2)];
 const path = (query: string) => `/api/v1/orgs/acme/daily-energy/explain?${query}`;
 const asked = `device=${own}&day=${DAY}`;
 
-/** A report beside the owner of the warehouse, with a day of two devices, and two days before it. */
+/** A report beside the owner of the warehouse, with a day of two devices, and of one a reading before it. */
 async function openWithOwner(): Promise<ReportFixture> {
   const at = await openReport({ deviceGroups: { tenants: [own, deviceId(3)] } });
-  const readings = [own, others].flatMap((device) =>
-    Object.entries({ '-48': 4_000, '0': 5_000, '12': 5_600, '24': 6_200 }).map(([hour, total]) => ({
-      event_time: new Date(Date.parse(`${DAY}T00:00:00Z`) + Number(hour) * 3_600_000).toISOString(),
+  const few: Array<[hour: number, total: number]> = [
+    [-48, 4_000],
+    [0, 5_000],
+    [12, 5_600],
+    [24, 6_200],
+  ];
+  const hourly = Array.from({ length: 25 }, (_, hour): [number, number] => [hour, 5_000 + hour]);
+  const readings = Object.entries({ [own]: few, [others]: hourly }).flatMap(([device, totals]) =>
+    totals.map(([hour, total]) => ({
+      event_time: new Date(Date.parse(`${DAY}T00:00:00Z`) + hour * 3_600_000).toISOString(),
       device,
       source: 'roof',
       data: { total },
@@ -98,6 +108,19 @@ describe('a day is explained over HTTP', () => {
       path(`${asked.toUpperCase().replace('DEVICE', 'device').replace('DAY', 'day')}&source=roof`),
     );
     expect(await bodyOf(upperCase)).toEqual({ ...explained });
+  });
+
+  test('and the same by the command, with all parts and of one source on request', async () => {
+    const at = owner();
+    const { dataDir: cwd } = at;
+    writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ dataDir: cwd, workgroups: [{ id: 'acme' }] }));
+    const explain = async (...args: string[]) =>
+      (await runCommand(['explain', others, DAY, ...args], { cwd })).stdout;
+    const query = `device=${others}&day=${DAY}`;
+    expect(await explain('--json')).toBe(`${await (await at.get(path(query))).text()}\n`);
+    expect(await explain()).toContain(' 21 more readings (--all shows them)\n');
+    expect(await explain('--all')).toMatch(/^ +12:00:00 +5,012$/m);
+    expect(await explain('--source', 'attic')).toContain('no readings of a source "attic"; it has roof');
   });
 
   test('to a token of device groups only for their devices; another device is like one that does not exist', async () => {
