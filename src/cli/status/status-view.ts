@@ -66,31 +66,31 @@ function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
   const right = 'right' as const;
   const hasBucket = statuses.some(({ bucket }) => bucket !== undefined);
   return [
-    { title: 'Workgroup', value: (one: ListedStatus) => one.workgroupId },
-    { title: 'State', value: (one: ListedStatus) => one.state },
+    { title: 'Workgroup', value: (status: ListedStatus) => status.workgroupId },
+    { title: 'State', value: (status: ListedStatus) => status.state },
     ...(hasBucket
       ? [
-          { title: 'Machine', value: (one: ListedStatus) => one.machine ?? '-' },
+          { title: 'Machine', value: (status: ListedStatus) => status.machine ?? '-' },
           {
             title: 'In bucket',
-            value: (one: ListedStatus) => ago(one.bucket?.lastCommitAtMs),
+            value: (status: ListedStatus) => ago(status.bucket?.lastCommitAtMs),
             align: right,
           },
         ]
       : []),
-    { title: 'Checkpoint', value: (one: ListedStatus) => one.poll.nextOffset ?? '-' },
-    { title: 'Lag', value: (one: ListedStatus) => count(one.poll.lagMessages), align: right },
-    { title: 'Lag s', value: (one: ListedStatus) => count(one.lagSeconds), align: right },
-    { title: 'By', value: (one: ListedStatus) => one.poll.transport ?? '-' },
-    { title: 'Polled', value: (one: ListedStatus) => ago(one.poll.lastSuccessAtMs), align: right },
-    { title: 'Rolled up', value: (one: ListedStatus) => ago(one.rollup.lastSuccessAtMs), align: right },
-    { title: 'Generation', value: (one: ListedStatus) => count(one.publish.generation), align: right },
-    { title: 'Online', value: (one: ListedStatus) => count(one.devices?.online), align: right },
-    { title: 'Offline', value: (one: ListedStatus) => count(one.devices?.offline), align: right },
+    { title: 'Checkpoint', value: (status: ListedStatus) => status.poll.nextOffset ?? '-' },
+    { title: 'Lag', value: (status: ListedStatus) => count(status.poll.lagMessages), align: right },
+    { title: 'Lag s', value: (status: ListedStatus) => count(status.lagSeconds), align: right },
+    { title: 'By', value: (status: ListedStatus) => status.poll.transport ?? '-' },
+    { title: 'Polled', value: (status: ListedStatus) => ago(status.poll.lastSuccessAtMs), align: right },
+    { title: 'Rolled up', value: (status: ListedStatus) => ago(status.rollup.lastSuccessAtMs), align: right },
+    { title: 'Generation', value: (status: ListedStatus) => count(status.publish.generation), align: right },
+    { title: 'Online', value: (status: ListedStatus) => count(status.devices?.online), align: right },
+    { title: 'Offline', value: (status: ListedStatus) => count(status.devices?.offline), align: right },
     ...(statuses.some(({ devices }) => devices?.asleep)
-      ? [{ title: 'Asleep', value: (one: ListedStatus) => count(one.devices?.asleep), align: right }]
+      ? [{ title: 'Asleep', value: (status: ListedStatus) => count(status.devices?.asleep), align: right }]
       : []),
-    { title: 'Gaps', value: (one: ListedStatus) => count(one.gaps), align: right },
-    { title: 'Quarantine', value: (one: ListedStatus) => count(one.quarantined), align: right },
+    { title: 'Gaps', value: (status: ListedStatus) => count(status.gaps), align: right },
+    { title: 'Quarantine', value: (status: ListedStatus) => count(status.quarantined), align: right },
   ];
 }
