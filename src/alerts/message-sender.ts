@@ -6,7 +6,7 @@ import { type Clock, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { conditionNames } from './alert-conditions.ts';
 import type { Alarm } from './alert-state.ts';
-import { beginAttempt, endAttempt } from './message-attempts.ts';
+import { beginAttempt, endAttempt } from './record-attempts.ts';
 import type { OwnedAlertState } from './owned-alert-state.ts';
 import type { SendAlert, SendOutcome } from './send-alert.ts';
 
