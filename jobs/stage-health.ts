@@ -13,9 +13,9 @@ export interface StageHealth {
   /**
    * - `ok`: it succeeds, or is not due yet
    * - `failing`: its last run failed; it is retried at `retryAtMs`
-   * - `late`: no success for ten periods
+   * - `late`: no success for ten periods, and at least a minute
    * - `stuck`: a run has not ended after its time limit
-   * - `unscheduled`: it was not called for five periods, and no call is under way
+   * - `unscheduled`: it was not called for five periods, and at least 15 s, and no call is under way
    */
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
   /** The stage runs this often without being asked. */

@@ -6,8 +6,8 @@ import { type Clock, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { conditionNames } from './alert-conditions.ts';
 import type { Alarm } from './alert-state.ts';
-import { beginAttempt, endAttempt } from './record-attempts.ts';
 import type { OwnedAlertState } from './owned-alert-state.ts';
+import { beginAttempt, endAttempt } from './record-attempts.ts';
 import type { SendAlert, SendOutcome } from './send-alert.ts';
 
 interface MessageSenderOptions {

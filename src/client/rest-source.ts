@@ -135,7 +135,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
       if (target?.origin !== base.origin || redirects === REDIRECTS_MAX) {
         throw new TerminalError(
           'RedirectRefused',
-          `${base.origin} redirects to ${target?.origin ?? 'an address that is none'}; put the final address into the configuration`,
+          `${base.origin} redirects to ${target?.origin ?? 'something that is not an address'}; put the final address into the configuration`,
           { details: { status: answer.status } },
         );
       }

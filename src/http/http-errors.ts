@@ -146,6 +146,7 @@ function knownError(error: unknown, request: FastifyRequest): StreamError | unde
 }
 
 function tooLarge({ routeOptions }: FastifyRequest): string {
-  const { bodyLimit } = routeOptions;
-  return `the body is too large; at most ${bodyLimit?.toLocaleString('en')} bytes can be sent at once`;
+  const { bodyLimit, config } = routeOptions;
+  const limit = `the body is too large; at most ${bodyLimit?.toLocaleString('en')} bytes can be sent at once`;
+  return config.largerBodies ? `${limit}. ${config.largerBodies}` : limit;
 }

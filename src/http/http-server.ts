@@ -41,6 +41,8 @@ declare module 'fastify' {
     rateLimited?: boolean;
     /** Finds the token of a request. Default: the bearer token of the header Authorization. */
     tokenOf?: (request: FastifyRequest) => string | undefined;
+    /** A sentence that says how a body that is too large reaches the service. */
+    largerBodies?: string;
   }
 }
 

@@ -6,8 +6,8 @@ export const dayConstants = {
     value: 0.5,
     unit: 'times',
     meaning:
-      'a method covers a day unless another method covers more time, by more than this share of the day',
-    reason: 'half a day of missing data is worse than the second method in order',
+      'a method covers a day if the method with the most data covers at most this share of the day more',
+    reason: 'half a day of missing data is worse than a method that is later in the order',
   },
   full_coverage_share: {
     value: 0.999,
@@ -26,14 +26,14 @@ export const dayConstants = {
     value: 2,
     unit: 'times',
     meaning:
-      'the same, but only if that is more than this many times the energy that the register may not show yet',
+      'a register that stands still all day is broken only if the other method also measured more than this many times the energy that the register may not show yet',
     reason: 'less can be growth within one step of the register',
   },
   contradiction_share: {
     value: 0.1,
     unit: 'times',
     meaning:
-      'methods contradict each other if their energies of a day differ by more than this share of the larger one plus their least difference (see `contradiction_min_wh`)',
+      'methods contradict each other if their energies of a day differ by more than this share of the larger energy, plus the least difference (see `contradiction_min_wh`)',
     reason: 'power that is sampled every few minutes is within some percent of the register beside it',
   },
   contradiction_share_estimated: {
@@ -46,7 +46,7 @@ export const dayConstants = {
     value: 200,
     unit: 'Wh',
     meaning:
-      'the fixed part of the least difference of two energies of a day, for contradictions and also for a day that is read from another method (`substitution_share`, `possible_times`)',
+      'the least difference of two energies of a day is this, plus the energy that both registers may not show yet. A smaller difference never counts',
     reason: 'a tenth of a day with hardly any energy is chance',
   },
   missed_share_times: {
@@ -67,8 +67,8 @@ export const dayConstants = {
     value: 1.5,
     unit: 'times',
     meaning:
-      'a day is read from power if the register counts more than this many times what power can bring: the highest power of a quarter of an hour in all of the covered time',
-    reason: 'no average is above the highest value; sampled power can miss a peak',
+      'power can bring at most the highest power of a quarter of an hour during all of the covered time. A day is read from power if the register counts more than this many times that energy',
+    reason: 'an average is never above the highest value, but sampled power can miss a peak',
   },
   other_unit_times: {
     value: 100,

@@ -70,8 +70,7 @@ const routes = [
   example: string;
 }>;
 
-const whole =
-  'Body: CSV with names of columns, NDJSON, or a JSON array of objects, up to 2 MiB. It is stored as a whole or not at all. If it is refused, all wrong lines are listed. Uploading the same rows again changes nothing. Later values replace earlier ones.';
+const whole = `Body: CSV with names of columns, NDJSON, or a JSON array of objects, up to ${BODY_BYTES_MAX / MEBIBYTE} MiB. It is stored as a whole or not at all. If it is refused, all wrong lines are listed. Uploading the same rows again changes nothing. Later values replace earlier ones.`;
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be "true" or "false"' })
@@ -153,6 +152,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
         {
           attachValidation: true,
           bodyLimit: BODY_BYTES_MAX,
+          config: { largerBodies: `Upload a larger file with "wattline ${topic} put"` },
           // Checked before the body arrives.
           onRequest: async (request) => admitted.set(request, await guard(request)),
           schema: {

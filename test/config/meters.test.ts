@@ -85,7 +85,7 @@ test.each([
     /^workgroups.0.meters: is not a CSV file with a column "code"/,
   ],
   [
-    'a file that is none',
+    'a file that is not CSV',
     { sites: 'site,meter\n"a,b' },
     /^workgroups.0.sites: is not a CSV file: Quote Not Closed/,
   ],
@@ -101,7 +101,7 @@ test.each([
     /^workgroups.0.sites.0.meters.0.code: no meter has the code "B"/,
   ],
   [
-    'a sign in a file that is none',
+    'a sign in a file that is neither 1 nor -1',
     { meters: 'code\nA', sites: 'site,meter,sign\na,A,minus' },
     /^workgroups.0.sites.0.meters.0.sign: must be 1 or -1/,
   ],

@@ -78,7 +78,7 @@ export const socketCases: SocketCase[] = [
     answer: (payload) => (payload.error === 'DuplicateRequest' ? { requestId: payload.requestId } : payload),
   },
   {
-    name: 'an offset that is none is ignored',
+    name: 'a text that is not an offset is ignored',
     fails: ['socket.invalid'],
     ...onSubscribe((payload) => {
       if (payload.offset === 'abc') delete payload.offset;

@@ -13,7 +13,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const checkReal = (...args: string[]) => runCommand(args, { cwd: tempDir(), run: checkRecordings });
 
-/** Two days of a register: 24 kWh each, every hour 1 kWh, with a zero that is none. */
+/** Two days of a register: 24 kWh each, every hour 1 kWh, with a zero that the register did not count. */
 function writeCase(folder: string, name: string, expected?: string[]): void {
   mkdirSync(join(folder, name));
   const energyStreams = [{ field: 'energy', method: 'total_energy', unit: 'kWh', maxPower: '10 kW' }];

@@ -5,7 +5,7 @@ import { describeProcess, processFacts } from '../../src/lib/process-facts.ts';
 import { until } from '../support/until.ts';
 
 test.skipIf(!existsSync('/proc/self/stat'))(
-  'a process that a signal has stopped is called so, with its way out',
+  'a process that a signal has stopped is described as stopped, with the command that continues it',
   async () => {
     const child = spawn('sleep', ['600']);
     onTestFinished(() => void child.kill('SIGKILL'));

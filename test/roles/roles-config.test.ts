@@ -76,7 +76,11 @@ test.each<[name: string, roles: object[], message: RegExp]>([
     [{ ...main, from: '2026-04-01', to: '2026-03-31' }],
     /^roles\.0\.to: is before from/,
   ],
-  ['a day that is none', [{ ...main, from: '2026-02-30' }], /^roles\.0\.from: must be a day that exists/],
+  [
+    'a day that does not exist',
+    [{ ...main, from: '2026-02-30' }],
+    /^roles\.0\.from: must be a day that exists/,
+  ],
   [
     'a negative role that goes the same way',
     [{ ...main, negativeRole: 'grid_export' }],

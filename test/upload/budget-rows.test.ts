@@ -98,7 +98,7 @@ test.each([
     /^2:day: "2026-02-29" is not an existing day/,
   ],
   [
-    'a period that is none',
+    'a text that is not a period',
     `${heading}\nPV,May 2026,1,P50`,
     {},
     /^2:period: "May 2026" is not a period such as 2026, 2026-05/,
@@ -156,7 +156,12 @@ test.each([
     said,
     /^26:hour: the same hour of the same day as line 2/,
   ],
-  ['an hour that is none', 'month,day,hour,energy_kwh\n1,1,25,1', said, /^2:hour: "25" is not an hour/],
+  [
+    'an hour that does not exist',
+    'month,day,hour,energy_kwh\n1,1,25,1',
+    said,
+    /^2:hour: "25" is not an hour/,
+  ],
 ] as const)('%s is refused where it stands', (_, text, told, expected) => {
   expect(refusalOf(() => readBudgets(text, told))).toContainEqual(expect.stringMatching(expected));
 });

@@ -223,7 +223,7 @@ test.each([
     /^0:interval_end: is missing.*--interval 15m/,
   ],
   [
-    'a quality that is none',
+    'an unknown quality',
     `${heading},quality\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,good`,
     {},
     /^2:quality: "good" is not a quality/,

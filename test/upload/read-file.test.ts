@@ -80,7 +80,7 @@ test.each([
   { name: 'a.xlsx', content: 'PK', expected: /a.xlsx has a problem:\n/ },
   { name: 'a.csv.gz', content: gzipSync(csv).subarray(0, 40), expected: /damaged or cut off/ },
   { name: 'a.parquet', content: csv, expected: /a.parquet has a problem:\n/ },
-])('$name that is none is refused', async ({ name, content, expected }) => {
+])('$name that cannot be read is refused', async ({ name, content, expected }) => {
   await expect(read(fileOf(name, content))).rejects.toThrow(expected);
 });
 

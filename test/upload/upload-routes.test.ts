@@ -224,7 +224,10 @@ test('other types and larger bodies are refused', async () => {
     status: 415,
     body: { message: expect.stringContaining('send the body uncompressed') },
   });
-  expect(await put('budget-data', Buffer.alloc(2 * 1024 * 1024 + 1, 'x'))).toMatchObject({ status: 413 });
+  expect(await put('budget-data', Buffer.alloc(2 * 1024 * 1024 + 1, 'x'))).toMatchObject({
+    status: 413,
+    body: { message: expect.stringContaining('Upload a larger file with "wattline budget put"') },
+  });
   expect(await put('budget-data', '')).toMatchObject({
     status: 400,
     body: { problems: [{ line: 0, message: expect.stringContaining('is empty') }] },
