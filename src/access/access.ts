@@ -39,7 +39,8 @@ export interface ListedToken extends TokenRecord {
 export interface Access {
   /**
    * Issues a token.
-   * @param options.unlisted true for a short-lived token of the program itself, which the list does not show
+   * @param options.unlisted true for a short-lived token that the program uses itself; the list does not show
+   * it
    * @throws InputError if the request is not valid, TerminalError if there is no private key
    */
   issue(request: IssueRequest, options?: { unlisted?: boolean }): Promise<IssuedToken>;
@@ -62,7 +63,7 @@ export interface Access {
   recheck(grant: Grant): void;
 }
 
-/** Tokens whose signature was verified. It is not computed again for them. */
+/** Tokens with a verified signature. It is not computed again for them. */
 const VERIFIED_TOKENS_MAX = 10_000;
 const TOKEN_CHARACTERS_MAX = 8_192;
 

@@ -16,7 +16,7 @@ const DEVICE_GROUPS_MAX = 1_000;
  */
 const workgroupScopeSchema = z.strictObject({
   permissions: z.array(z.string().min(1).max(64)).max(PERMISSIONS_MAX),
-  /** The groups of the configuration whose devices the token may read; all devices if absent. */
+  /** The token may read the devices of these groups of the configuration; all devices if absent. */
   deviceGroups: z.array(nameSchema).max(DEVICE_GROUPS_MAX).optional(),
 });
 export type WorkgroupScope = z.output<typeof workgroupScopeSchema>;

@@ -70,10 +70,11 @@ export async function tellRevocation(
 }
 
 /**
- * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused
- * in all within a second, or within five seconds if the news of Redis is lost. Each file keeps all
- * revocations, so they also count while Redis is away, and Redis gets them back if it has lost them. Tokens
- * that are revoked meanwhile are refused in the own folder at once, and in the others when Redis is back.
+ * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one of them is
+ * refused in all of them within a second. It takes five seconds if the news of Redis is lost. Each file keeps
+ * all revocations, so they also count while Redis is away, and Redis gets them back if it has lost them.
+ * Tokens that are revoked meanwhile are refused in the own folder at once, and in the others when Redis is
+ * back.
  * @returns stops it
  */
 export async function shareRevocations(options: SharedRevocationsOptions): Promise<() => Promise<void>> {
@@ -83,7 +84,7 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
   let known = new Set<string>();
   let version: string | undefined;
   let isFailing = false;
-  /** The monotonic time at which all revocations of Redis were last known. */
+  /** The monotonic time of the last moment when all revocations of Redis were known. */
   let pulledAtMs = Number.NEGATIVE_INFINITY;
 
   const missing = () => [...files.revoked()].filter(([tokenId]) => !known.has(tokenId));

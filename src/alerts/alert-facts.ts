@@ -21,8 +21,8 @@ export interface StageFact {
 }
 
 /**
- * The facts by which the conditions of a workgroup are judged. A fact that is undefined is not known now, and
- * its alarms stay as they are.
+ * The facts that decide the conditions of a workgroup. A fact that is undefined is not known now, and its
+ * alarms stay as they are.
  */
 export interface AlertFacts {
   nowMs: UtcMs;

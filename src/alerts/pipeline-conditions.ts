@@ -87,7 +87,7 @@ export const inputDisconnected: AlertCondition<'inputDisconnected'> = {
     inputs?.flatMap(({ input, address, disconnectedMs, losses, problem }) => {
       const isUnstable = losses >= LOSSES_MAX;
       // One lost connection can be a restart of the broker, and every start begins without a connection.
-      // Neither is an alert.
+      // There is no alert for either of them.
       if (disconnectedMs === null && losses <= 1) return [];
       const isUnclear = !isUnstable && (disconnectedMs === null || disconnectedMs < limit);
       const what = isUnstable ? 'loses its connection' : 'is not connected';

@@ -32,7 +32,7 @@ export interface Alerts {
   stop(): Promise<void>;
 }
 
-/** Judges each covered workgroup with a timer of its own, so that none waits for another. */
+/** Judges each covered workgroup with a separate timer, so that no workgroup waits for another one. */
 export function startAlerts(options: AlertsOptions): Alerts {
   const { workgroups, startTimer, clock } = options;
   const counts = new Map<string, Map<string, number>>();

@@ -5,7 +5,7 @@ import { fileKey } from '../publish/lake-layout.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { receiveFile } from '../storage/receive-file.ts';
 
-/** Where a file is that is not an object of its own. */
+/** The place of a file that is not a separate object. */
 interface BundledFile {
   /** The key of the bundle. */
   bundle: string;
@@ -41,8 +41,8 @@ function outside({ sequence, workgroupId }: StoredCommit, name: string, bundle: 
 
 /**
  * The store of a commit, in which each file of the commit can be read by its key, even if it is in a bundle.
- * If the bundle was deleted, the file is an object of its own since a later commit. Lists contain the objects
- * of the store.
+ * If the bundle was deleted, the file is a separate object since a later commit. Lists contain the objects of
+ * the store.
  */
 export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectStore {
   const places = bundledFiles(commit);
@@ -73,7 +73,7 @@ export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectSt
   };
 }
 
-/** A commit for a place that has each file as an object of its own. */
+/** A commit for a place that has each file as a separate object. */
 export function withoutBundles<Any extends StoredCommit>(commit: Any): Any {
   if (commit.format === 1) return commit;
   const { bundles: _, ...rest } = commit;

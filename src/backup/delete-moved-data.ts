@@ -36,7 +36,8 @@ interface DeleteMovedDataOptions {
 }
 
 /**
- * Deletes moved data of a workgroup whose time is over. A failure is logged, and the next call tries again.
+ * Deletes moved data of a workgroup when its time is over. A failure is logged, and the next call tries
+ * again.
  */
 export async function deleteMovedData(options: DeleteMovedDataOptions): Promise<void> {
   const { workgroupId, warehousePath, root, clock, logger } = options;

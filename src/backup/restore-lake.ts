@@ -41,7 +41,7 @@ interface RestoreLakeOptions {
    * Default: none.
    */
   prepared?: PreparedRestore;
-  /** The schema; default: that of this program. */
+  /** The schema. Default: the schema of this program. */
   migrations?: Migration[];
   clock: Clock;
   onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;

@@ -50,9 +50,9 @@ export interface Broken {
 }
 
 /**
- * Reads everything in a lake or a backup of one workgroup: each commit, each file with its SHA-256, its rows
- * and its energy, and each snapshot with the SHA-256 of each block. The newest snapshot is opened as a
- * warehouse. Damage is collected, not thrown.
+ * Reads everything in a lake or a backup of one workgroup: each commit, each file and each snapshot. It
+ * compares the SHA-256, the rows and the energy of each file, and the SHA-256 of each block of a snapshot.
+ * The newest snapshot is opened as a warehouse. Damage is collected, not thrown.
  * @throws TransientError if the store does not answer, TerminalError if it refuses
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLake> {
@@ -71,7 +71,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
     signal?.throwIfAborted();
     const damage = await findDamage(work);
     if (!damage) return true;
-    // Retention has deleted the commits meanwhile, and the object with them.
+    // Meanwhile retention has deleted the commits and the object.
     if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one))) return false;
     found.broken.push({ key, why: errorMessage(damage).split('\n', 1)[0]! });
     return false;
@@ -80,14 +80,14 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '512MiB' });
   const connection = await instance.connect();
   try {
-    /** By place, because a file can be in a bundle for one commit, and an object of its own for another. */
+    /** By place, because a file can be in a bundle for one commit, and a separate object for another. */
     const files = new Map<string, { file: LakeFile; source: ObjectStore; commits: number[] }>();
     const snapshots: RestorableCommit[] = [];
     for (const sequence of await sequencesOf(options)) {
       const key = `commits/${sequence}`;
       const isSound = await check(key, async () => {
         const commit = await readStoredCommit(store, sequence, signal);
-        // Deleted by retention meanwhile.
+        // Retention has deleted it meanwhile.
         if (!commit || isFormatOne(commit)) return;
         const totals = totalsOf(commit.files);
         if (

@@ -107,7 +107,7 @@ interface LakeTables {
   series: string;
 }
 
-/** The tables from those of the lake up to `source_interval`. */
+/** The tables from the tables of the lake up to `source_interval`. */
 export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
   return [
     ...Object.entries(lake),

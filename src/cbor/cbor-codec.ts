@@ -27,9 +27,9 @@ export interface DecodeOptions {
 }
 
 /**
- * Encodes plain data as CBOR that any decoder reads: definite lengths, maps with text keys, integers (also
- * bigints of up to 64 bits) as integers, Uint8Array as a byte string without a tag. Members that are
- * undefined are left out.
+ * Encodes plain data as CBOR that any decoder reads. Lengths are definite, and keys of maps are texts.
+ * Integers, and bigints of up to 64 bits, become integers. A Uint8Array becomes a byte string without a tag.
+ * Members that are undefined are left out.
  * @throws TypeError for data that is not plain, or nested more than `cborLimits.depthMax` levels deep
  */
 export function encodeCbor(value: unknown): Uint8Array {

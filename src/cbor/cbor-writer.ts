@@ -1,9 +1,9 @@
 import { cborInitial, cborMajor } from './cbor-head.ts';
 
 /**
- * Writes CBOR (RFC 8949) into one buffer that grows: definite lengths, the shortest head for each length and
- * integer, floats in 32 bits if that is exact and in 64 bits otherwise. All CBOR of this project is written
- * here.
+ * Writes CBOR (RFC 8949) into one buffer that grows. Lengths are definite, and each length and integer has
+ * the shortest head. A float has 32 bits if they are exact, otherwise 64 bits. All CBOR of this project is
+ * written here.
  */
 export interface CborWriter {
   bytes: Uint8Array;

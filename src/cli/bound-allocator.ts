@@ -3,9 +3,9 @@ import { compiledFolder } from './compiled-folder.ts';
 const SERVICES: ReadonlySet<string> = new Set(['up', 'stream', 'worker', 'report', 'demo']);
 
 /**
- * How a service uses glibc's allocator. By default each thread has an arena of its own. DuckDB allocates on
- * one thread and frees on another, so the arenas keep memory that nobody uses: 50 MB more after an hour, and
- * it grows. The planning of statements allocates many small pieces: if each thread keeps 200 of each size
+ * How a service uses glibc's allocator. By default each thread has a separate arena. DuckDB allocates on one
+ * thread and frees on another, so the arenas keep memory that nobody uses: 50 MB more after an hour, and it
+ * grows. The planning of statements allocates many small pieces: if each thread keeps 200 of each size
  * instead of 7, a busy workgroup takes a tenth less of the CPU.
  */
 export const allocatorSettings = {

@@ -72,7 +72,7 @@ export function restartReading(
   };
 }
 
-/** The position after a break: the gap is noted, and offsets that are not valid any more are removed. */
+/** The position after a break: the gap is noted, and offsets that are no longer valid are removed. */
 export function inNewLog(position: Position, { reason, epoch, to, tail }: LogInterruption): Position {
   const isOtherLog = reason === 'recreated';
   const { lastOffset } = position;

@@ -39,12 +39,12 @@ const settingsSchema = z.strictObject({
       reportPort: port.default(8081),
       /** Where people reach the web page, for links in mails. */
       publicUrl: serverUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
-      /** Origins of web pages whose scripts may call the API. */
+      /** Origins of web pages. Their scripts may call the API. */
       corsOrigins: z.array(webOrigin).max(100).default([]),
     })
     .prefault({}),
   /**
-   * A port of its own for metrics, without a token. Without it, metrics need a token on the port of the API.
+   * A separate port for metrics, without a token. Without it, metrics need a token on the port of the API.
    */
   metrics: z
     .strictObject({
@@ -110,7 +110,7 @@ const settingsSchema = z.strictObject({
       keepGenerations: duration({ minMs: MINUTE_MS, maxMs: 365 * DAY_MS }).default(DAY_MS),
       /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */
       hibernateAfter: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(10 * MINUTE_MS),
-      /** The most workgroups whose warehouses a process has open, if they can hibernate. */
+      /** The most warehouses that a process has open, if workgroups can hibernate. */
       openWorkgroupsMax: z.number().int().min(1).max(100_000).default(64),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
       /** Of each open warehouse, for much work. */

@@ -36,7 +36,10 @@ export const mailSchema = z
     host: z.string().min(1).max(253),
     /** Default: 587, with `tls: tls` 465, with `tls: none` 25. */
     port: port.refine((value) => value > 0, { error: 'must be a port from 1 to 65535' }).optional(),
-    /** `starttls` begins in plain text and refuses to go on without TLS. `tls` begins with TLS. */
+    /**
+     * `starttls` begins in plain text and ends the connection if the server has no TLS. `tls` begins with
+     * TLS.
+     */
     tls: z.enum(['starttls', 'tls', 'none'], { error: 'must be starttls, tls or none' }).default('starttls'),
     /**
      * PEM of the authorities that may have signed the certificate. Default: the authorities that the system

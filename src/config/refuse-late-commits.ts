@@ -7,7 +7,7 @@ const COMMITS_MIN = 4;
 /**
  * Refuses commits to the bucket that are too rare. After the loss of a machine, only the stream has the
  * messages since the last commit. A bucket that does not answer for a while must not lose them.
- * @param settings settings with problems of their own can be missing
+ * @param settings a setting that has another problem can be missing
  */
 export function refuseLateCommits(
   {

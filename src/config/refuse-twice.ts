@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Reports items whose key an earlier item has. Items without a key are not compared. */
+/** Reports items with the key of an earlier item. Items without a key are not compared. */
 export function refuseTwice<Item>(
   items: readonly Item[],
   context: z.RefinementCtx,

@@ -1,6 +1,6 @@
 import type { WorkgroupConfig } from './config.ts';
 
-/** The places of workgroups that have files of their own. A workgroup of the main file is not in it. */
+/** The places of workgroups that have separate files. A workgroup of the main file is not in it. */
 const places = new WeakMap<WorkgroupConfig, string>();
 
 /** @param place the file and, if it has a list, the index in the list */

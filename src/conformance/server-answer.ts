@@ -36,10 +36,7 @@ export interface Message {
   fields: Record<string, unknown>;
 }
 
-/**
- * Reads an answer as a batch of messages.
- * @throws Breach if it is none
- */
+/** Reads an answer as a batch of messages. @throws Breach if it is not a batch */
 export function batchOf(answer: Answer): Batch {
   must(answer.status === 200, () => describeAnswer(answer), answer.sent);
   return batchOfItem(answer.item, answer.sent, answer.endedMs - answer.startedMs, answer.problem);

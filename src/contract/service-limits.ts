@@ -18,6 +18,6 @@ export const serviceLimits = {
   namesPerWorkgroup: 100_000,
   /** The number of tables among these names. Each table has its own files in the lake. */
   tablesPerWorkgroup: 500,
-  /** Devices whose presence is watched. */
+  /** The devices of a workgroup that are watched for silence. */
   watchedDevicesPerWorkgroup: 200_000,
 } as const;

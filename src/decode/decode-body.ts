@@ -38,7 +38,7 @@ export const messageLists: readonly string[] = ['messages', 'records', 'data', '
  * that is not a message itself.
  */
 const positions = ['nextOffset', 'next_offset', 'cursor', 'offset'];
-/** The members of an answer whose values are decoded. The values of other members are skipped. */
+/** The decoded members of an answer. The values of other members are skipped. */
 export const readMembers: ReadonlySet<string> = new Set([
   ...positions,
   'earliestOffset',
@@ -58,7 +58,7 @@ export const readMembers: ReadonlySet<string> = new Set([
 /** The members of an answer's map. Only members in `readMembers` have a value. */
 type BodyMembers = ReadonlyMap<string, unknown>;
 
-/** Tells if a map at the root is an answer, one message of a sequence, or neither. */
+/** Says if a map at the root is an answer, one message of a sequence, or something else. */
 export function rootKind(members: BodyMembers, hasList: boolean): 'answer' | 'message' | 'unknown' {
   if (hasList || isError(members.get('error'))) return 'answer';
   if (positions.slice(0, -1).some((key) => members.has(key))) return 'answer';

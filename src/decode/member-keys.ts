@@ -17,8 +17,8 @@ export const NONE = -1;
 export const KEY_BYTES_MAX = 11;
 
 /**
- * The member whose key stands at `at`, or `NONE`. It compares the first four characters and then the rest.
- * At least `KEY_BYTES_MAX` bytes must follow.
+ * The member with its key at `at`, or `NONE`. It compares the first four characters and then the rest. At
+ * least `KEY_BYTES_MAX` bytes must follow.
  */
 export function memberKeyAt(view: DataView, at: number): number {
   const head = view.getUint8(at);

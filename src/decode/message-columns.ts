@@ -33,8 +33,8 @@ export interface MessageColumns {
   fieldId: Int32Array;
   number: Float64Array;
   /**
-   * By index of a message, the JSON text of an object with everything that is not a number: fields that are
-   * text, booleans, null or integers beyond 2^53, and the own members of device status and audit messages.
+   * By index of a message: the JSON text of an object with everything that is not a number. These are texts,
+   * booleans, null and integers beyond 2^53, and the special members of device status and audit messages.
    * Messages without them are absent.
    */
   other: Map<number, string>;

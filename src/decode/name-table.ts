@@ -26,7 +26,7 @@ interface NameTableOptions {
   neededTables?: Iterable<string>;
   /** New names beyond this count get no id; known names always keep theirs. Default: 100,000. */
   namesMax?: number | undefined;
-  /** The same for names of tables. Default: no limit of their own. */
+  /** The same for names of tables. Default: only the limit of all names. */
   tablesMax?: number | undefined;
 }
 

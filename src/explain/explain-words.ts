@@ -62,8 +62,8 @@ export function nearestText({ before, after }: { before: string | null; after: s
 
 export const instant = formatInstant;
 /**
- * Writes instants of a day for sentences: local time, with the date if it is another day, and with the offset
- * from UTC if the clock changes on the day, so that repeated hours differ.
+ * Writes instants of a day for sentences, in local time. The date is added if it is another day. The offset
+ * from UTC is added if the clock changes on the day, so that repeated hours differ.
  */
 export type TimeOfDayFormat = (ms: UtcMs) => string;
 export function timeOfDayFormat(day: LocalDate, zone: string): TimeOfDayFormat {

@@ -6,7 +6,7 @@ import type { Outgoing } from './outgoing.ts';
 
 type S3 = NonNullable<ExportConfig['destination']['s3']>;
 
-/** Stores an object with one PUT, whose bytes the storage checks, and reads its size back with HEAD. */
+/** Stores an object with one PUT. The storage checks the bytes. Then the size is read back with HEAD. */
 export async function deliverToS3(
   s3: S3,
   { path, name, bytes, sha256, contentType }: Outgoing,

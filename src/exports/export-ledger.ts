@@ -84,7 +84,7 @@ export interface ExportLedger {
   reload(): void;
   progress(): Promise<ExportProgress | undefined>;
   setProgress(progress: Omit<ExportProgress, 'format'>): Promise<void>;
-  /** Runs whose file is not delivered yet. */
+  /** Runs with a file that is not delivered yet. */
   pending(): Promise<ExportRun[]>;
   /** All runs, sorted by period. */
   runs(): Promise<ExportRun[]>;
@@ -130,7 +130,7 @@ export function byPeriod(a: ExportRun, b: ExportRun): number {
   return a.endDay.localeCompare(b.endDay) || a.startDay.localeCompare(b.startDay) || a.revision - b.revision;
 }
 
-/** True for a run whose file is not delivered yet. */
+/** True for a run with a file that is not delivered yet. */
 export function isPending({ state }: Pick<ExportRun, 'state'>): boolean {
   return state !== 'delivered';
 }

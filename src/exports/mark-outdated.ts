@@ -10,7 +10,7 @@ import { questionOf } from './question-of.ts';
 const COMPARED_DAYS_MAX = 800;
 
 /**
- * Compares exported files with the lake, and marks the runs whose energy has changed since in the ledger.
+ * Compares exported files with the lake, and marks in the ledger the runs with energy that has changed since.
  * Removes the mark of a run that is correct again. Only the newest revision of a period is compared.
  * @returns the runs that have become outdated
  */

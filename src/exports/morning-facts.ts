@@ -36,7 +36,7 @@ export interface MorningFacts {
 
 export interface DeviceWeeks {
   device: string;
-  /** By day: the day of the mail, and the days from which the usual energy follows. */
+  /** By day: the day of the mail, and the days that give the usual energy. */
   energies: Record<LocalDate, number | null>;
   flags: string[];
   /** Share of the day, 0 to 1; null: nothing of the day. */

@@ -83,7 +83,8 @@ function balanceSections({ balances, day }: MorningFacts): Section[] {
         Object.entries(days).map(([at, found]) => [at, found[flow] ?? null]),
       );
       const isMeasured = Object.values(days).some(({ parts }) => parts.some((part) => part.role === role));
-      // A role that the site does not have gets no row. A device whose energy of today is not known is shown.
+      // A role that the site does not have gets no row. A device is also shown if its energy of today is not
+      // known.
       if (!isMeasured && Object.values(energies).every((wh) => (wh ?? 0) === 0)) return [];
       return [compared(words, energies[day] ?? null, usualWh(energies, day))];
     });

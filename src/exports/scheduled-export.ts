@@ -43,7 +43,7 @@ export function createScheduledExport(open: OpenExport, deps: ExportDeps): Sched
     return 'done';
   }
 
-  /** Marks delivered files whose energy has changed in the lake. */
+  /** Marks delivered files if their energy has changed in the lake. */
   async function compareDelivered(signal: AbortSignal): Promise<void> {
     const generation = await lake.newestGeneration(workgroup.id);
     const progress = await ledger.progress();

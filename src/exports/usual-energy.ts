@@ -1,6 +1,6 @@
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 
-/** The days before a day from which its usual energy follows. */
+/** The days that give the usual energy of a later day. */
 export const USUAL_DAYS = 28;
 const WEEKDAYS_MIN = 3;
 const DAYS_MIN = 7;

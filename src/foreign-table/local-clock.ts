@@ -4,8 +4,8 @@ import { MINUTE_MS, type UtcMs, zoneOffsets } from '../lib/time.ts';
 export interface LocalClock {
   /**
    * @param localMs the time that the clock shows, as if it were UTC
-   * @returns no instant if the clock was put forward over this time, two if it was put back and showed the
-   *   time twice, in their order
+   * @returns no instant if the clock was put forward over this time; two instants, in their order, if the
+   * clock was put back and showed the time twice
    */
   instantsOf(localMs: number): UtcMs[];
   /**

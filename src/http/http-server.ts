@@ -232,7 +232,7 @@ export function rejectOtherMethods(app: FastifyInstance, url: string, methods: r
   });
 }
 
-/** Answers a connection whose data is not an HTTP request or came too slowly. */
+/** Answers a connection if its data is not an HTTP request or came too slowly. */
 function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -249,8 +249,8 @@ const brokenRequests: Readonly<Record<string, [status: number, message: string]>
 
 /** Sends an error on a connection without a reply, and ends it. */
 export function endWithError(socket: Duplex, status: number, error: StreamErrorCode, message: string): void {
-  // A request that was late can be in time when it is sent again. The same request is refused again
-  // otherwise.
+  // A request that was late can be in time when it is sent again. Otherwise the same request would be refused
+  // again.
   const body = JSON.stringify({ error, message, status, retryable: status === 408 });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,

@@ -6,9 +6,9 @@ import { bestAccepted } from './accept-header.ts';
 import { matchesEtag } from './etag.ts';
 
 /**
- * A file of the service itself, in memory. Everyone may read such files without a token, so an answer must
- * cost little: all answers share these bytes, also those that a caller does not read, and the file is
- * compressed once.
+ * A file of the service itself, in memory. Everyone may read these files without a token, so an answer must
+ * cost little. The file is compressed once, and all answers share these bytes, also answers that a caller
+ * does not read.
  */
 export interface KeptFile {
   plain: Buffer;

@@ -8,7 +8,7 @@ import { StreamError } from '../contract/stream-errors.ts';
  */
 const REQUESTS_AT_ONCE_MAX = 16;
 
-/** Closes a connection on which a client sends more requests than this before it gets the answers. */
+/** Closes a connection if the client sends more requests than this before it gets the answers. */
 export function limitPipelining(app: FastifyInstance): void {
   const unanswered = new WeakMap<Socket, number>();
   app.addHook('onRequest', (request, reply, done) => {

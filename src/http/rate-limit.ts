@@ -4,8 +4,8 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { addressGroup } from './address-group.ts';
 
 /**
- * This is our own token bucket, because rate-limiter-flexible keeps an unbounded number of callers with a
- * timer each, returns the whole share at once at the end of a minute, and accepts no clock.
+ * This is our own token bucket, because rate-limiter-flexible keeps an unbounded number of callers, each with
+ * a timer. It also returns the whole share at once at the end of a minute, and accepts no clock.
  */
 
 /** The owner of a share of requests: a valid token, or an address. */

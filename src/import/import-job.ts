@@ -29,7 +29,7 @@ export type ImportState =
       kind: 'ended';
       path: string;
       outcome: ImportOutcome;
-      /** The last batches that every energy stream has read, and whose energy is in the lake. */
+      /** The last batch that every energy stream has read, and the last batch with its energy in the lake. */
       rolledUpBatchId: number;
       publishedBatchId: number;
     };

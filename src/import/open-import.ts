@@ -38,7 +38,7 @@ export interface OpenImportOptions {
 }
 
 /**
- * A line has one error for each missing cell. If a quote is not closed, the line goes on up to the next
+ * A line has one error for each missing cell. If a quote is not closed, the line continues up to the next
  * quote, and DuckDB keeps only its beginning. A cell in quotes may have several lines, so the line break
  * alone is no fault.
  */

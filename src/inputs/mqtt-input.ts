@@ -35,7 +35,7 @@ const WAITING_BYTES_MAX = 8 * MEBIBYTE;
 const REFUSED_A_MINUTE_MAX = 100;
 /** Characters of a topic that the state of an input shows. A topic can have 65,535 bytes. */
 const TOPIC_CHARACTERS_MAX = 200;
-/** Series whose last arrival is remembered. */
+/** The most series with a remembered last arrival. */
 const SERIES_KEPT_MAX = 10_000;
 /** If the clock loses this much against the time that passes, it was set back. */
 const SET_BACK_MS = SECOND_MS;

@@ -43,9 +43,9 @@ const BACKSLASH = 0x5c;
 const HASH = 0x23;
 
 /**
- * Reads one line: a measurement and its tags, fields, and a time, divided by spaces. A backslash before a
- * comma, an equals sign or a space makes it a part of a name; before a quote or a backslash it makes it a
- * part of a text. Every other backslash is itself.
+ * Reads one line: a measurement and its tags, fields, and a time, divided by spaces. After a backslash, a
+ * comma, an equals sign or a space is a part of a name, and a quote or a backslash is a part of a text. Every
+ * other backslash is itself.
  * @param line without its end
  */
 export function parseLine(line: string, precision: Precision): ParsedLine {

@@ -1,8 +1,8 @@
 import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
 
-/*
- * BullMQ contains cron-parser, but we do not use it: it loses a run if clocks skip midnight (Cairo, Beirut,
- * Santiago: one day a year has no midnight), and it reads `mon` as January in the field of months.
+/**
+ * BullMQ contains cron-parser, but we do not use it: it loses a run if clocks skip midnight, as they do on
+ * one day a year in Cairo, Beirut and Santiago. It also reads `mon` as January in the field of months.
  */
 
 /** A pattern of five fields: minute, hour, day of month, month, day of week. */

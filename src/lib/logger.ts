@@ -29,7 +29,7 @@ export function createLogger(options: { level: string }): Logger {
 }
 
 /**
- * Passes each log event on as a line of JSON with `level`, `msg` and its fields. For a process whose parent
+ * Passes each log event on as a line of JSON with `level`, `msg` and its fields. For a process if its parent
  * writes the log.
  */
 export function createForwardingLogger(write: (line: string) => void): Logger {

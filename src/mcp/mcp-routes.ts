@@ -15,8 +15,8 @@ const URL_OF_TOOLS = '/mcp';
 
 /**
  * `POST /mcp`: the tools over HTTP, for the token of the request. Nothing is kept between requests. Each tool
- * asks the routes of the reports in this process with the same token, so permissions, rate limit and bounds
- * are theirs, and a revoked token ends with the next request.
+ * asks the routes of the reports in this process with the same token. So the permissions, the rate limit and
+ * the bounds of these routes apply, and a revoked token ends with the next request.
  * @param origins pages that may call it; a request of another page is refused, which also stops DNS rebinding
  */
 export function registerMcpRoutes(

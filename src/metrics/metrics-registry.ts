@@ -18,7 +18,7 @@ export interface MetricsRegistry {
   addSampler(part: MetricPart, sampler: Sampler): void;
   /** Adds a histogram of the table. */
   addHistogram(name: MetricName, boundsSeconds: readonly number[]): Histogram;
-  /** Adds a histogram whose observations are counted elsewhere. */
+  /** Adds a histogram. Its observations are counted elsewhere. */
   addCountedHistogram(name: MetricName, read: () => CountedHistogram): void;
   /** All metrics in the text format of Prometheus. */
   text(): string;

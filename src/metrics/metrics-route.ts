@@ -31,7 +31,7 @@ export function registerMetricsRoute(
   });
 }
 
-/** `GET /metrics` for everyone who can reach the server. Only for a server of its own. */
+/** `GET /metrics` for everyone who can reach the server. Only for a separate server. */
 export function registerOpenMetricsRoute(app: FastifyInstance, registry: MetricsRegistry): void {
   addRoute(app, registry, { hide: true });
 }

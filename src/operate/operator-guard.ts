@@ -8,7 +8,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf } from '../http/http-server.ts';
 import { errorSchema } from '../report/report-schemas.ts';
 
-/** A request whose token is sufficient. */
+/** A request with a sufficient token. */
 export interface Operator {
   workgroup: WorkgroupConfig;
   devices: Authorization['devices'];

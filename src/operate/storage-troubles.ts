@@ -46,8 +46,8 @@ export function storageTroubles(
 }
 
 /**
- * The problem of a workgroup whose worker on this machine was stopped by a signal or killed. A workgroup that
- * hibernates has no owner, so `storageTroubles` does not find it.
+ * The problem of a workgroup if its worker on this machine was stopped by a signal or killed. A workgroup
+ * that hibernates has no owner, so `storageTroubles` does not find it.
  */
 export function workerTroubles(
   { dataDir }: Pick<Config, 'dataDir'>,

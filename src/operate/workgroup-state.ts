@@ -47,7 +47,7 @@ export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troub
   troubles: Trouble[];
   /** The state of its exports. */
   exports: ExportState[];
-  /** The machine whose worker has it, or had it last. Undefined if no worker has opened it. */
+  /** The machine of the worker that has it, or had it last. Undefined if no worker has opened it. */
   machine?: string | undefined;
 }
 

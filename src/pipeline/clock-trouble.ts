@@ -8,8 +8,8 @@ import type { WorkgroupStatus } from './workgroup-status.ts';
 const AHEAD_MS_MAX = 5 * MINUTE_MS;
 
 /**
- * The trouble of a log whose newest message has a store time after the clock. It lasts until the clock is
- * there, because store times never go back. Empty if there is none, or if nothing was read.
+ * The trouble of a log if the store time of its newest message is ahead of the clock. It lasts until the
+ * clock is there, because store times never go back. Empty if there is none, or if nothing was read.
  * @param workgroup without an upstream, because only offsets of the own log have a store time in them
  */
 export function clockTrouble(

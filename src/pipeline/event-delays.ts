@@ -8,7 +8,7 @@ export interface EventDelays {
    * with a longer delay.
    */
   counts: number[];
-  /** Sum of all delays. A delay of a device whose clock is ahead counts as 0. */
+  /** Sum of all delays. If the clock of a device is ahead, its delay counts as 0. */
   sumSeconds: number;
 }
 

@@ -12,7 +12,7 @@ interface FailureDescription {
 }
 
 const CHARACTERS_MAX = 400;
-/** Codes of errors whose text is not ours. */
+/** Codes of errors with a text that is not ours. */
 const FOREIGN: ReadonlySet<string> = new Set(['WarehouseFailure', 'Unexpected']);
 const UNEXPECTED_NEXT =
   'This is a bug of Wattline. The stage is retried, and landed messages are kept. If the problem stays, report it with the event stage.failed of the log';

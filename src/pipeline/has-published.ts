@@ -3,7 +3,7 @@ import { warehouseFile } from './assignment.ts';
 import { readStatus } from './workgroup-status.ts';
 
 /**
- * True if a workgroup has a warehouse on this machine whose worker has published. Its lake must be there
+ * True if a workgroup has a warehouse on this machine, and its worker has published. Its lake must be there
  * then.
  */
 export function hasPublished(dataDir: string, workgroupId: string): boolean {

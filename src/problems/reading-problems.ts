@@ -20,7 +20,7 @@ const UNIT_CHANGE = { tolerance_share: 0.01, value_min_wh: 100 };
 /** The readings of a device and source, by stream. */
 type Whose = { position: number; device: string; source: string };
 
-/** Devices and sources whose readings contradict the settings of a stream. */
+/** Devices and sources with readings that contradict the settings of a stream. */
 export async function readingProblems(
   connection: DuckDBConnection,
   { energyStreams }: WorkgroupConfig,

@@ -4,7 +4,7 @@ import { DAY_MS } from '../lib/time.ts';
 export const searchLimits = {
   /** Rows of one search. */
   rowsMax: 1_000,
-  /** Messages of a table in which names are searched, the newest ones. */
+  /** Names are searched in this number of the newest messages of a table. */
   messagesMax: 20_000,
   /** A misread unit or a wrong modulus is searched in this much time before the newest reading. */
   monthMs: 30 * DAY_MS,

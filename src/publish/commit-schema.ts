@@ -85,7 +85,7 @@ export const commitSchema = z.object({
    * copy.
    */
   hasPublished: z.boolean().optional(),
-  /** In a commit of a bucket: where the files are that are not objects of their own. */
+  /** In a commit of a bucket: where the files are that are not separate objects. */
   bundles: z.array(bundleSchema).optional(),
   ...common,
 });

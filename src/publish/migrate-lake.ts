@@ -10,9 +10,9 @@ import { filePath, type LakePaths, newNonce } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
 
 /**
- * Brings a lake of format 1 to format 2: gives the files of the head a second name in their Hive folders, and
- * creates a commit of format 2 with the same files. Older generations stay readable, with their files in the
- * old places, until retention deletes them. After a crash at any step the next call starts again.
+ * Brings a lake of format 1 to format 2. It gives the files of the head a second name in their Hive folders,
+ * and creates a commit of format 2 with the same files. Older generations stay readable, with their files in
+ * the old places, until retention deletes them. After a crash at any step the next call starts again.
  */
 export async function migrateLake(
   shard: PublishShard,

@@ -205,7 +205,7 @@ function oldGenerations({ paths }: OpenLake): Promise<number[]> {
   return sequencesIn(join(paths.root, OLD_GENERATIONS));
 }
 
-/** The folders of format 1 that are empty or not used any more. */
+/** The folders of format 1 that are empty or no longer used. */
 async function oldFolders({ paths }: OpenLake): Promise<string[]> {
   const folders: string[] = [];
   const generations = await names(join(paths.root, OLD_GENERATIONS));

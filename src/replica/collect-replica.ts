@@ -39,8 +39,8 @@ interface CollectCallbacks {
  * commits.
  *
  * All ages are measured from the owner's newest commit, by the clock of the store. So an owner that was
- * replaced without knowing it deletes nothing of the later owner: all that the later owner has uploaded is
- * younger than its claim, and the claim is younger than this commit.
+ * replaced, and does not know it, deletes nothing of the later owner. Everything that the later owner has
+ * uploaded is younger than its claim, and the claim is younger than this commit.
  */
 export function createCollector(store: ObjectStore) {
   /** The last commit that names an object. Only of commits in `seen`. */
@@ -67,7 +67,8 @@ export function createCollector(store: ObjectStore) {
   }
 
   /**
-   * The views whose commits can be incomplete. The newest ones stay, because the owner replaces them soon.
+   * The views of commits that are not kept: files of these commits can be deleted. The newest views stay,
+   * because the owner replaces them soon.
    */
   async function oldViews(kept: ReadonlySet<number>, signal?: AbortSignal): Promise<ListedObject[]> {
     const views: StoredKey[] = [];

@@ -50,7 +50,7 @@ interface ReplicaChainOptions {
   /** The own claim. */
   claim: ReplicaCommit;
   record: RecordReplication;
-  /** Called in the moment in which a commit has become the newest one. */
+  /** Called as soon as a commit is the newest one. */
   onAdded(commit: ReplicaCommit): void;
   clock: Clock;
 }
@@ -93,8 +93,8 @@ export function createReplicaChain(options: ReplicaChainOptions): ReplicaChain {
     if (outcome.kind === 'unknown') throw outcome.cause;
     if (outcome.kind === 'taken') loseTo(parseReplicaCommit(store, commit.sequence, outcome.bytes));
     const { nowMs, elapsedMs } = instant();
-    // A process that was stopped for a week can create a commit whose number was used and deleted. Then later
-    // commits exist.
+    // A process that was stopped for a week can create a commit with a number that was used and deleted. Then
+    // later commits exist.
     if (Math.max(nowMs - headAt.nowMs, elapsedMs - headAt.elapsedMs) >= FREE_KEY_TRUSTED_MS)
       await refuseLaterCommit(commit, signal);
     await record('replicated', commit);

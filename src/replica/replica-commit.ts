@@ -91,8 +91,8 @@ export async function readReplicaHead(
 }
 
 /**
- * All objects that a commit needs: its files, the bundles with files that are not objects of their own, and
- * its packs.
+ * All objects that a commit needs: its files, the bundles with files that are not separate objects, and its
+ * packs.
  */
 export function objectsNeeded(commit: ReplicaCommit): PackObject[] {
   const { files, bundles = [], generation } = commit;

@@ -50,10 +50,10 @@ export interface ReplicaOwner {
    */
   mirror(generation: RestorableCommit, signal?: AbortSignal): Promise<Mirrored>;
   /**
-   * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by
-   * its name. Later commits name these objects instead of the bundles. It does not wait for other calls, so
-   * that commits do not wait for its copies. It only adds objects, and notes each one after it is stored. A
-   * commit that is made meanwhile names a file in its bundle or in its object, and both exist.
+   * Copies the bundled files of a commit to separate objects, because views of analysts read each file by its
+   * name. Later commits name these objects instead of the bundles. It does not wait for other calls, so that
+   * commits do not wait for its copies. It only adds objects, and notes each one after it is stored. A commit
+   * that is made meanwhile names a file in its bundle or in its object, and both exist.
    * @returns the number of files
    */
   unbundle(commit: ReplicaCommit, signal?: AbortSignal): Promise<number>;
@@ -70,8 +70,8 @@ export interface ReplicaOwner {
   /** True if the last collection of any owner began more than an hour ago. */
   isCollectionDue(): boolean;
   /**
-   * Deletes what is not needed any more, see `createCollector`. The next commit says when it began, even if
-   * it fails. If it is aborted, it stays due.
+   * Deletes what is no longer needed, see `createCollector`. The next commit says when it began, even if it
+   * fails. If it is aborted, it stays due.
    * @throws StaleOwnerError
    */
   collect(options?: CollectOptions): Promise<Collected>;
@@ -159,7 +159,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     return { objects: plan.bundles.length + objects.length, bytes };
   }
 
-  /** The bundles that a generation needs, with the files that are not objects of their own. */
+  /** The bundles that a generation needs, with the files that are not separate objects. */
   function bundlesOf({ files }: RestorableCommit): Bundle[] {
     const needed = new Set(files.filter((file) => !stored.has(fileKey(file))).map(({ name }) => name));
     return bundles

@@ -16,7 +16,7 @@ interface AnalyticsUploaderOptions {
   shard: Pick<PublishShard, 'connect' | 'workgroupId'>;
   /** The local lake. Nothing is uploaded until it has all files. */
   paths: LakePaths;
-  /** Copies the files of a commit that are not objects of their own, see `ReplicaOwner.unbundle`. */
+  /** Copies the files of a commit that are not separate objects, see `ReplicaOwner.unbundle`. */
   unbundle: ReplicaOwner['unbundle'];
   clock: Clock;
   logger: Logger;

@@ -9,12 +9,12 @@ import { changedFile } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { lakeChanged } from './upload-objects.ts';
 
-/** Larger files are objects of their own. */
+/** Larger files are separate objects. */
 const FILE_BYTES_MAX = 4 * MEBIBYTE;
 
 /**
- * Divides new files into bundles and objects of their own. A bundle costs one PUT for all its files. One
- * small file alone is not a bundle.
+ * Divides new files into bundles and separate objects. A bundle costs one PUT for all its files. One small
+ * file alone is not a bundle.
  * @returns the bundles, and the other files
  */
 export function planBundles(files: readonly LakeFile[]): { bundles: LakeFile[][]; others: LakeFile[] } {

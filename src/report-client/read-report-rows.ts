@@ -28,7 +28,7 @@ const nextParameters: Readonly<Partial<Record<RowReport, string>>> = {
 };
 
 /**
- * The rows of a report. A page whose first row does not arrive is requested again. A failure after its first
+ * The rows of a report. A page is requested again if its first row does not arrive. A failure after its first
  * row is an error, because the caller has these rows already.
  * @throws TransientError, TerminalError, or the signal's reason
  */
@@ -79,7 +79,7 @@ function rowOf(line: string, report: RowReport): AnsweredRow {
   }
 }
 
-/** Aborts if a wait takes too long. The time in which the caller works on rows does not count. */
+/** Aborts if a wait takes too long. The time that the caller needs for rows does not count. */
 function createIdleLimit(timeoutMs: number) {
   let controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -42,8 +42,8 @@ export function budgetDays(
 }
 
 /**
- * Refuses a scenario that none of the meters has, because it is a typing error, or belongs to other meters.
- * Capital and small letters are equal.
+ * Refuses a scenario that no meter has: it is a typing error, or belongs to other meters. Capital and small
+ * letters are equal.
  * @throws StreamError InvalidRequest that names the scenarios of these meters
  */
 export async function checkScenario(

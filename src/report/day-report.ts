@@ -155,8 +155,9 @@ interface Chosen {
 }
 
 /**
- * Makes the tables that the following statements read: "chosen" has the days of the range, "counted" the days
- * that count in the requested answer, and, if sources are added up, "device_day" has the energy by device.
+ * Makes the tables that the following statements read. "chosen" has the days of the range, and "counted" has
+ * the days that count in the requested answer. If sources are added up, "device_day" has the energy by
+ * device.
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   const { startDay, endDay, devices, bySource } = query;

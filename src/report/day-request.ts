@@ -155,8 +155,8 @@ export function rangeOrYesterday(
 }
 
 /**
- * The devices of the answer: the requested ones. A token of device groups gets the same error for a device
- * that it cannot see as for one that does not exist. Other ids are checked by `requireKnownDevices`.
+ * The devices of the answer: the requested ones. For a token of device groups, the error of a device that it
+ * cannot see is the same as that of an unknown device. Other ids are checked by `requireKnownDevices`.
  * @returns undefined for all
  * @throws StreamError InvalidRequest
  */

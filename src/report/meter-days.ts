@@ -33,7 +33,7 @@ interface MemberDays {
   endDay: LocalDate;
   /** The time zone of the days. */
   zone: string;
-  /** The time zone of the workgroup, whose days are stored. */
+  /** The time zone of the workgroup. The stored days are those of this zone. */
   ownZone: string;
   /** True if net registers have two roles, so a device can count one part of them. */
   splits: boolean;

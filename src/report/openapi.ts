@@ -69,7 +69,7 @@ function isHidden({ schema }: RouteOptions): boolean {
   return schema !== undefined && 'hide' in schema && schema.hide === true;
 }
 
-/** A server of its own, which is never listened on. It knows the routes, and describes them. */
+/** A server that never listens. It knows the routes, and describes them. */
 async function createPages(routes: readonly RouteOptions[], version: string): Promise<FastifyInstance> {
   const { default: swagger } = await import('@fastify/swagger');
   const { default: swaggerUi } = await import('@fastify/swagger-ui');
@@ -136,8 +136,8 @@ function withoutLargestIntegers<Document extends object>(document: Document): Do
 }
 
 /**
- * Descriptions of errors that have none of their own. A success without a description has the summary of its
- * route.
+ * Descriptions of errors without a special description. A success without a description has the summary of
+ * its route.
  */
 const errorDescriptions: Readonly<Record<string, string>> = {
   400: 'A parameter or the body has a value that cannot be used; `parameter` names it',

@@ -24,7 +24,7 @@ const END: AuditPosition = { storeMs: limits.instantMsMax + 1, offset: '0' };
 /** Newer files are read first. Usually the first ones have enough entries. */
 const FILES_AT_ONCE = 24;
 
-/** Published entries of the audit log, newest first by the time at which they were stored. */
+/** Published entries of the audit log, newest first by their store time. */
 export async function readAuditEntries(
   lake: LakeReader,
   generation: Generation | undefined,

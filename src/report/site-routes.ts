@@ -120,7 +120,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
         throw invalid('site', `${quote(site.name)} has no meters, and budgets are of meters`);
       const today = localDateOf(clock.now(), zone);
       const report = siteVariance(question, { scenario, today });
-      // The answer depends on which days are over.
+      // The answer changes when another day is over.
       const over = [question.startDay, today, addDays(question.endDay, 1)].sort()[1];
       return sendParts(request, reply, lake, {
         etag: etagOf([

@@ -34,7 +34,7 @@ const bound = new WeakMap<DuckDBConnection, Bound>();
 /**
  * Binds the settings of the configuration to the connection, and reads which batches are next. Settings of an
  * earlier roll-up are kept if neither the configuration nor the stored settings have changed. With `runAll`
- * nothing is kept, so that tests compare both ways.
+ * no settings are kept, so that tests compare both ways.
  * @returns the next batches, and which settings have changed since the last roll-up
  */
 export async function bindSettings(

@@ -75,13 +75,13 @@ export async function bindStreams(
   return (['zone', 'configuration', 'rules'] as const).find((kind) => changes.has(kind));
 }
 
-/** A configured stream, beside what is stored of it. */
+/** A configured stream, and the stored part of it. */
 interface ComparedStream extends BoundStream {
   identity: string;
   /** Its settings as text, now and as they are stored (null: the stream was not configured). */
   settings: string;
   before: string | null;
-  /** True if nothing is stored of it. */
+  /** True if nothing of the stream is stored. */
   isNew: boolean;
 }
 
@@ -151,7 +151,7 @@ async function declareSources(connection: DuckDBConnection, { devices }: Workgro
 export type StreamSettings = EnergyStream & { position: number; timezone: string; rules?: number };
 
 /**
- * Binds the energy streams as the last roll-up stored them. What is stored does not change.
+ * Binds the energy streams as the last roll-up stored them. The stored settings do not change.
  * @returns the streams that were configured then, in their order
  */
 export async function bindStoredStreams(

@@ -2,11 +2,11 @@ import { describeScope, type Scope } from './find-scope.ts';
 import type { Touched } from './find-stretches.ts';
 import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
-/** The bound on the work of one call for changed limits, and the batches for which devices wait. */
+/** The bound on the work of one call for changed limits, and the batches that wait with devices. */
 export interface PendingBudget {
-  /** The most readings on days whose limits have changed. */
+  /** The most readings on days with changed limits. */
   readingsMax: number;
-  /** The last batch whose energy is complete; `batchId`: the last batch of this roll-up. */
+  /** The last batch with complete energy; `batchId`: the last batch of this roll-up. */
   completeId: bigint;
   batchId: bigint;
 }

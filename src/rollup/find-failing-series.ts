@@ -17,8 +17,8 @@ type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
  * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing
  * series, even if two fail only together. That one is removed, and the rest is tried again, until it
  * succeeds. Each of n failing series takes about log2(list length) trials.
- * @param series series that have just failed together; without all of them nothing fails
- * @returns the series, each of which failed twice; empty if nothing fails any more
+ * @param series series that have just failed together; the roll-up without them does not fail
+ * @returns the series, each of which failed twice; empty if no roll-up fails now
  */
 export async function findFailingSeries(
   series: readonly SeriesKey[],

@@ -29,7 +29,7 @@ export interface Scope {
 }
 
 /**
- * The distance from a change in which neighbours are searched. A near search comes first, because it reads
+ * Neighbours are searched within this distance from a change. A near search comes first, because it reads
  * little. A search everywhere follows for series that are silent near the change.
  */
 const NEAR_MS = [6 * HOUR_MS, 2 * DAY_MS, ruleConstants.forever_ms.value];

@@ -45,13 +45,13 @@ export interface SeriesVerdict {
   seriesId: number;
   events: readonly EnergyEvent[];
   /**
-   * The breaks whose decided time has changed, with the new time; null: the register is not believed at the
+   * The breaks with a changed decided time, with the new time; null: the register is not believed at the
    * break.
    */
   redecided: ReadonlyMap<UtcMs, UtcMs | null>;
-  /** The time of the break after which nothing is different; undefined if all breaks were judged. */
+  /** The time of the first break that the change does not reach; undefined if all breaks were judged. */
   endMs?: UtcMs;
-  /** True if later breaks must be judged too, because no break was found after which nothing is different. */
+  /** True if later breaks must be judged too, because the change may reach them. */
   isOpen: boolean;
 }
 

@@ -86,7 +86,7 @@ async function judge(context: RollUpContext): Promise<boolean> {
   return true;
 }
 
-/** The ends of the ranges in which the breaks of each series are judged. */
+/** For each series, the ends of the range with the breaks to judge. */
 function endsOf(verdicts: readonly SeriesVerdict[], toMs?: UtcMs) {
   return verdicts.map(({ seriesId, endMs }) => ({ series_id: seriesId, to_ms: toMs ?? endMs }));
 }

@@ -110,8 +110,8 @@ function appendLowRun(lows: readonly Low[], run: Run, from: Run, rule: RegisterR
 }
 
 /**
- * The index of the low run that another run continues: the newest, or an earlier one if the interruption is
- * shorter than it lasted; -1 if there is none.
+ * The index of the low run that another run continues; -1 if there is none. It is the newest low run, or an
+ * earlier one if that lasted longer than the interruption.
  */
 function findOrigin(run: Run, lows: readonly Low[]): number {
   return lows.findIndex(
@@ -122,8 +122,8 @@ function findOrigin(run: Run, lows: readonly Low[]): number {
 }
 
 /**
- * True if zeros of a daily register are its restart. It can have grown to its value after a longer silence,
- * or directly after the value of the day before, unless it still shows that value.
+ * True if zeros of a daily register are its restart. The register can have grown to this value in two cases:
+ * after a longer silence, or directly after the value of the day before if it does not still show that value.
  */
 function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): boolean {
   if (!rule.restartsDaily) return false;
@@ -147,7 +147,7 @@ function hasClimbedBack(low: Run, from: Run): boolean {
  * continue after it.
  */
 function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
-  // Zeros do not show the value from which the register would go on.
+  // Zeros do not show at which value the register would continue.
   const lows = all.filter(({ lastValue }) => lastValue > 0);
   if (lows.length === 0) return false;
   const candidate = runs.at(back)!;

@@ -14,8 +14,8 @@ export type Work = Batches & {
 } & (
     | {
         /**
-         * `new`: the readings of new batches; devices that wait go on waiting.
-         * `waiting`: some of the devices that wait, as if their readings had just arrived; it reads no batch.
+         * `new`: the readings of new batches; devices that wait continue to wait. `waiting`: some of the
+         * devices that wait, as if their readings had just arrived; it reads no batch.
          */
         kind: 'new' | 'waiting';
         restatement: undefined;
@@ -44,8 +44,8 @@ interface Batches {
 }
 
 /**
- * Decides what a call computes. New batches and devices that wait take turns, so that the other devices go
- * on. If settings have changed, everything is computed at once.
+ * Decides what a call computes. New batches and devices that wait take turns, so that the other devices do
+ * not wait. If settings have changed, everything is computed at once.
  * @param options.prefersNew new batches come before devices that wait
  */
 export function planWork(

@@ -67,7 +67,7 @@ interface LastRun {
 }
 
 const lastRuns = new WeakMap<Shard, LastRun>();
-/** The shards whose last call has computed waiting devices only. New batches come next. */
+/** The shards whose last call has computed only devices that waited. New batches come next. */
 const waitingRuns = new WeakSet<Shard>();
 
 /**

@@ -23,18 +23,26 @@ export const ruleConstants = {
 export const workBounds = {
   /** Runs of low values that are remembered while a register can come back from them. */
   low_runs_max: 3,
-  /** Runs after a possible return in which the return is confirmed. */
+  /** The return of a register must be confirmed within this number of runs. */
   confirming_max: 8,
-  /** Breaks after a change that are judged again, to find one after which nothing is different. */
+  /**
+   * This number of breaks after a change is judged again, to find the first one that the change does not
+   * reach.
+   */
   decided_ahead: 8,
-  /** Days around a change in which breaks are searched first. If that is not enough, all are searched. */
+  /**
+   * Breaks are searched first within this number of days around a change. If that is not enough, all are
+   * searched.
+   */
   near_break_days: 30,
   /** Breaks that are judged together. Their rows take about 60 MB. */
   breaks_at_once_max: 20_000,
-  /** Days that are computed again after a scope at whose end a high-water mark has changed. */
+  /**
+   * If a high-water mark has changed at the end of a scope, this number of days after it is computed again.
+   */
   moved_mark_days: 2,
   /** Samples that are kept of rejected readings, for each device, source, field, reason and UTC day. */
   samples_max: 20,
-  /** Characters of the text of such a sample. */
+  /** Characters of the text of a sample. */
   sample_text_max: 200,
 } as const;

@@ -4,7 +4,7 @@ import { findScope } from './find-scope.ts';
 import { type RollUpContext, runStatement } from './rollup-context.ts';
 
 /**
- * Finds the straight lines from which the energy of the requested time follows, in tables `reading_pair`,
+ * Finds the straight lines that give the energy of the requested time, in tables `reading_pair`,
  * `index_line`, `midnight_anchor` and `silence_shape` and view `power_line`. Like a roll-up, but it judges
  * nothing again and stores nothing.
  * @returns false if there is nothing to trace because every requested series is set aside; then these tables

@@ -25,7 +25,7 @@ interface DayOptions {
   batchId: bigint;
   /** Readings of later batches are new. */
   arrivedAfterId: bigint;
-  /** The changed settings; all days are compared because of them; undefined if none has changed. */
+  /** The changed settings, because of which all days are compared; undefined if no setting has changed. */
   restatement: Restatement | undefined;
   /** The cause of new versions, if it is a correction. */
   cause?: 'correction';

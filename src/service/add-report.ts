@@ -57,7 +57,7 @@ export async function addReport(
     clock,
     logger,
   });
-  /** The workgroups whose lake is on this machine. A look at a lake in the bucket would be a request. */
+  /** The workgroups with their lake on this machine. A look at a lake in the bucket would be a request. */
   const idsHere = () => {
     const ids = workgroups.list().map(({ id }) => id);
     return bucket ? ids.filter(bucket.isHere) : ids;

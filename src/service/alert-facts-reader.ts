@@ -42,8 +42,7 @@ const BUDGETS_REST_FACTOR = 100;
 const BUDGETS_REST_MS_MAX = 15 * MINUTE_MS;
 
 /**
- * Reads the facts by which the conditions of a workgroup are judged. A part that cannot be known now is
- * undefined.
+ * Reads the facts that decide the conditions of a workgroup. A part that cannot be known now is undefined.
  */
 export function createFactsReader(sources: AlertSources, workgroupId: string): () => Promise<AlertFacts> {
   const { config, workgroups, clock, pipeline } = sources;

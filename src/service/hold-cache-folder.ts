@@ -21,8 +21,8 @@ const COMMAND = 'command-';
 /**
  * Takes a free cache folder, and deletes the caches that dead processes have left: of a command at once, of a
  * service after a day.
- * @param isCommand true for a process that ends soon. It has a folder of its own kind, because it deletes the
- *   folder at its end
+ * @param isCommand true for a process that ends soon. A command has another kind of folder than a service,
+ * because it deletes the folder at its end
  * @throws TransientError TooManyCaches
  */
 export async function holdCacheFolder(

@@ -7,9 +7,9 @@ const ANSWER_MS = 3 * SECOND_MS;
 const LISTED_MAX = 3;
 
 /**
- * Checks that the stream answers that a worker without a stream of its own reads. With several machines, a
- * worker that cannot read would take workgroups over from machines that can. On a single machine no other
- * worker can read them, so the worker starts and waits.
+ * Checks that the stream answers that a worker without its own stream reads. With several machines, a worker
+ * that cannot read would take workgroups over from machines that can. On a single machine no other worker can
+ * read them, so the worker starts and waits.
  * @param address where the stream process of this machine is
  * @throws TransientError `StreamUnreachable`
  */

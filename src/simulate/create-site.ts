@@ -38,7 +38,7 @@ export interface Site {
   arrivals(fromMs: UtcMs, untilMs: UtcMs): Arrival[];
   /** The energy of a local day by device and source; see `truthOf` for the rule. */
   truth(day: LocalDate, untilMs?: UtcMs): DailyTruth[];
-  /** The instant at which everything that the energy of this day depends on has arrived. */
+  /** The instant when everything has arrived that the energy of this day depends on. */
   settledMs(day: LocalDate): UtcMs;
 }
 

@@ -28,7 +28,7 @@ const RESTART_EVERY_DAYS = 9;
 /**
  * Computes one local day of all devices.
  * @param dayNumber days since the first day of the site
- * @param fromMs the beginning of the site, before which nothing is counted
+ * @param fromMs the beginning of the site; nothing is counted before it
  */
 export function modelDay(
   plan: SitePlan,

@@ -9,7 +9,7 @@ export interface SitePlan {
 }
 
 export interface PlannedDevice {
-  /** The position in the plan, from which random numbers are drawn. */
+  /** The position in the plan. Random numbers are computed from it. */
   index: number;
   /** The position among devices of the same kind. */
   ordinal: number;

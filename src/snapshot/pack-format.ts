@@ -20,8 +20,8 @@ import { MEBIBYTE } from '../lib/units.ts';
 export const HEAD_BYTES = 12_288;
 /**
  * The size of a block of a pack. It covers four blocks of a warehouse file, which has blocks of 64 KiB. Packs
- * that exist name this size, and another one is refused (`blockBytes`). So if it changes, snapshots and
- * backups of before cannot be read any more.
+ * that exist name this size, and another one is refused (`blockBytes`). So if it changes, older snapshots and
+ * backups can no longer be read.
  */
 export const BLOCK_BYTES = 262_144;
 export const MAGIC = Buffer.from('WLPACK01', 'latin1');

@@ -24,7 +24,7 @@ const AHEAD = 2;
 
 /**
  * Reads a pack once, from its beginning to its end, in pieces that cut no wanted block.
- * @param options.pieceBytes the size of a piece, at least that of a block. Default: 8 MiB
+ * @param options.pieceBytes the size of a piece, at least the size of a block. Default: 8 MiB
  * @throws TerminalError `ObjectMissing`, or `ObjectDamaged` if the pack has another size, or its blocks
  *   overlap
  */

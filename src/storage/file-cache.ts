@@ -127,7 +127,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
     await sharing.take(
       object.name,
       (stop) => {
-        // The fetch has a pin of its own, because all callers can leave before it has ended.
+        // The fetch has its own pin, because all callers can leave before it has ended.
         entry.pins += 1;
         return fetches
           .add(() => check(object, entry, AbortSignal.any([stop, closing.signal])))
@@ -188,7 +188,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
         if (!free(bytesMax)) throw busy(folder, bytesMax);
         const provided = held.map(({ object, entry }) => provide(object, entry, stop));
         await Promise.all(provided).catch(async (error: unknown) => {
-          // The other files are not needed without this one.
+          // Without this file, the other ones are not needed.
           failed.abort(error);
           await Promise.allSettled(provided);
           throw error;

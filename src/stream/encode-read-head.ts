@@ -33,7 +33,7 @@ type ReadBodyHead = Omit<ReadBody, 'messages'> & {
 
 /**
  * Encodes an answer up to the array head of `messages`, its last member. Exactly `count` stored messages must
- * follow. So the service neither decodes nor encodes a message when it sends a batch.
+ * follow. So the service does not decode or encode a message when it sends a batch.
  */
 export function encodeReadHead(head: ReadBodyHead): Uint8Array {
   const writer = createWriter(READ_HEAD_BYTES);

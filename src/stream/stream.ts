@@ -50,7 +50,7 @@ export interface Stream {
   readonly draining: AbortSignal;
   /** Refuses new work and ends held requests. */
   drain(): void;
-  /** Closes the log of a workgroup that is not configured any more. The next `logOf` opens it again. */
+  /** Closes the log of a workgroup that is no longer configured. The next `logOf` opens it again. */
   closeLog(workgroupId: string): Promise<void>;
   /** Drains, then closes the logs. */
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
  */
 
 interface Inserts {
-  /** Tables whose last insert added no row, and the number of rows inserted into each before. */
+  /** Tables without a new row in their last insert, and the number of rows inserted into each before. */
   emptied: Set<string>;
   counts: Map<string, number>;
 }

@@ -37,7 +37,7 @@ const nullable = ['device', 'source_id', 'message_id', 'other'] as const;
 export const CHUNK_ROWS = 2_048;
 /** Chunks that are kept for the next batches; about 0.5 MB each. */
 const IDLE_CHUNKS_MAX = 64;
-/** A chunk whose lists are longer than this is freed instead of kept. */
+/** A chunk with longer lists than this is freed instead of kept. */
 const KEPT_FIELDS_MAX = CHUNK_ROWS * 32;
 
 /**

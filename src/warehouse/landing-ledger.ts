@@ -9,7 +9,7 @@ import type { UtcMs } from '../lib/time.ts';
 import type { Write } from './plan-landing.ts';
 import { query } from './query.ts';
 
-/** A write whose rows are copied out of the decoder's columns. */
+/** A write. Its rows are copied out of the decoder's columns. */
 export interface PreparedWrite extends Write {
   origin: string;
   batchId: number;

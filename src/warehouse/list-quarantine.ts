@@ -40,7 +40,7 @@ interface QuarantineSample {
 export interface Quarantine {
   /** Of all reasons, the most frequent first. */
   groups: QuarantineGroup[];
-  /** Series whose roll-up fails. */
+  /** Series with a roll-up that fails. */
   setAside: SetAsideSeries[];
 }
 

@@ -18,9 +18,9 @@ interface Applied extends Record<string, number | string> {
 }
 
 /**
- * Brings the file to the schema of this program. Each migration runs once, in order, in a transaction of its
- * own. The write-ahead log is emptied afterwards, because schema changes in it have made files unreadable
- * (duckdb #22044).
+ * Brings the file to the schema of this program. Each migration runs once, in order, in a separate
+ * transaction. The write-ahead log is emptied afterwards, because schema changes in it have made files
+ * unreadable (duckdb #22044).
  * @returns the numbers of the migrations that ran now
  * @throws TerminalError, with nothing changed, if the file is newer than the program, if an applied migration
  *   was edited, or if the file has tables of another program

@@ -21,7 +21,7 @@ export interface ShardStatus {
   batches: number;
   quarantined: number;
   quarantinedByReason: Record<string, number>;
-  /** Series whose roll-up fails. The others are rolled up without them. */
+  /** Series with a roll-up that fails. The others are rolled up without them. */
   setAside: SetAsideSeries[];
   gaps: number;
   /** The time of the stream that is missing in open gaps, as far as it is known. */
@@ -35,7 +35,7 @@ export interface ShardStatus {
   /** The event time of the newest reading that is not in the future. */
   newestReadingAtMs?: UtcMs | undefined;
   devices: DeviceCounts;
-  /** Files whose import has begun and does not count yet: it is under way, or was given up. */
+  /** Files of imports that have begun and do not count yet: an import still runs, or was given up. */
   imports: UnfinishedImport[];
   names: number;
   fileBytes: number;

@@ -60,11 +60,11 @@ export interface Shard extends EngineUse {
   readonly names: NameTable;
   /** Opens a connection for reading. Use one for each concurrent operation, and close it before the shard. */
   connect(): Promise<DuckDBConnection>;
-  /** Runs `work` on a connection of its own, for reading. */
+  /** Runs `work` on a separate connection, for reading. */
   read<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work` in a transaction on a connection of its own. It commits if `work` returns, and rolls back if
-   * it throws.
+   * Runs `work` in a transaction on a separate connection. It commits if `work` returns, and rolls back if it
+   * throws.
    * @throws StaleOwnerError if another worker has taken the shard; then nothing was written
    */
   transaction<Result>(

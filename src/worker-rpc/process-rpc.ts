@@ -24,7 +24,7 @@ export interface ConfigReloaded {
   needRestart: string[];
 }
 
-/** The configuration with which a process works. */
+/** The configuration that a process uses. */
 export interface ConfigState {
   /** The version of the program that runs. Undefined if it is older than this field. */
   version?: string | undefined;

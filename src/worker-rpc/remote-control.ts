@@ -18,8 +18,8 @@ interface RemoteControlOptions {
   /** The machine of this process, see `machineName`. */
   machine: string;
   /**
-   * How long to wait until another worker has taken the workgroup of one that has ended. Default: 20 s, which
-   * is longer than a lease.
+   * How long to wait until another worker has taken the workgroup of a worker that has ended. Default: 20 s,
+   * which is longer than a lease.
    */
   takeoverMs?: number;
 }

@@ -26,7 +26,7 @@ interface RemoteServer {
 }
 
 export interface RemoteServerOptions {
-  /** The address to listen on. It must be one that the other machines reach. */
+  /** The address to listen on. The other machines must reach it. */
   host: string;
   /** 0: a free port. */
   port: number;

@@ -4,7 +4,7 @@ import type { AskableName } from '../pipeline/remote-operations.ts';
 /** The number of bytes of the arguments. The rest of the body is the file. */
 export const ARGUMENTS_HEADER = 'wattline-arguments-bytes';
 
-/** The error of a worker that neither has the workgroup open nor can open it. Nothing was done. */
+/** The error of a worker that does not have the workgroup open and cannot open it. Nothing was done. */
 export const NOT_HERE = { code: 'NotHere', message: 'another worker has the workgroup' } as const;
 /** Errors after which nothing was done, and another worker can be asked. */
 export const NOTHING_DONE: ReadonlySet<string> = new Set([NOT_HERE.code, 'ShardNotOpen', 'StaleOwner']);
@@ -21,8 +21,8 @@ export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'share
 
 /**
  * Says for each operation if it changes something. If a workgroup gets another owner during a call, an
- * operation that only reads is sent to the new owner. One that changes something is not sent again, because
- * the old owner may have done it.
+ * operation that only reads is sent to the new owner. An operation that changes something is not sent again,
+ * because the old owner may have done it.
  */
 const EFFECTS: Readonly<Record<AskableName, 'reads' | 'changes'>> = {
   snapshot: 'changes',

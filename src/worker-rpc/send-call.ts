@@ -18,7 +18,7 @@ export interface RemoteCall {
   operation: string;
   /** The text of the arguments. */
   body: string;
-  /** A file whose bytes are sent with the arguments. */
+  /** A file. Its bytes are sent with the arguments. */
   path?: string | undefined;
   /** False: a workgroup that hibernates stays closed. */
   wake: boolean;
@@ -33,7 +33,7 @@ export type CallReply =
   /** The arguments were sent, and no answer came. */
   | { kind: 'unknown'; cause: unknown };
 
-/** A machine that is switched off answers nothing. It does not even refuse the connection. */
+/** A machine that is switched off answers nothing. Nothing refuses the connection. */
 const CONNECT_MS = 2 * SECOND_MS;
 
 /**

@@ -78,7 +78,7 @@ export function energyOf(text: string): number {
   return Math.round(energyWh);
 }
 
-/** Another source: `<device>/<source>`, or a device alone, whose source is "default". */
+/** Another source: `<device>/<source>`, or only a device, with the source "default". */
 export function parseLike(text: string, workgroup: WorkgroupConfig): { device: string; source: string } {
   const [device = '', ...rest] = text.split('/');
   return { device: chooseDevice(workgroup, device, '--like'), source: rest.join('/') || 'default' };

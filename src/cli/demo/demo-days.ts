@@ -37,7 +37,10 @@ export async function settled(
   }
 }
 
-/** Compares ended days whose messages have all arrived with the energy that the simulator generated. */
+/**
+ * Compares the energy of days with the energy that the simulator generated. The days are over, and all their
+ * messages have arrived.
+ */
 async function compareDays(
   site: Site,
   report: (day: LocalDate) => Promise<Record<string, number>>,

@@ -104,7 +104,7 @@ export function unitOf({ result }: ExplainedSource): string {
   return result?.method === 'interval_energy' ? 'Wh' : 'W';
 }
 
-/** Times at which stretches and events begin and end, and the readings that boundaries use. */
+/** The times when stretches and events begin and end, and the readings that boundaries use. */
 function turningTimes({ events, segments, boundaries }: ExplainedSource): ReadonlySet<string> {
   const points = [boundaries?.start, boundaries?.end].flatMap((one) => [one?.before, one?.after]);
   return new Set([

@@ -43,7 +43,7 @@ export function caseDevicesOf(parsedCase: ParsedCase, idOf: Map<string, string>)
 
 type Peaks = Array<{ kWp: number; from?: string | undefined }>;
 
-/** The peak power of a device: the sum of its sources, from the day on which all of them are known. */
+/** The peak power of a device: the sum of its sources, from the first day when all of them are known. */
 function addPeaks(sources: readonly Peaks[]): Peaks {
   if (sources.length === 1) return sources[0]!;
   const starts = new Set(sources.flatMap((peaks) => peaks.map(({ from }) => from)));

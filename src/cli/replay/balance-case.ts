@@ -31,7 +31,7 @@ export interface BalanceCase {
   endDay: LocalDate;
   toleranceWh: number;
   tolerancePercent: number;
-  /** Other zones for which days and months are reported. */
+  /** Other zones. Days and months are reported for each of them. */
   zones: readonly string[];
   /** Starts of intervals that are reported even if their energy is zero. */
   askedMs: readonly UtcMs[];

@@ -6,7 +6,7 @@ const WITHIN_MS = 2 * SECOND_MS;
 
 type ConfigAnswers = Awaited<ReturnType<typeof askConfigStates>>;
 
-/** The processes of this machine, and the configuration with which each works. */
+/** The processes of this machine, each with its configuration. */
 export function askConfigStates(dataDir: string) {
   return askProcesses(dataDir, 'configState', WITHIN_MS);
 }

@@ -25,7 +25,8 @@ Exit codes:
   4  only "wattline status", "inputs" and "doctor": everything was printed, and the service has a problem`;
 
 /**
- * The code of the error with which `status`, `inputs` and `doctor` end after they have printed everything.
+ * The code of the error of `status`, `inputs` and `doctor` if they have printed everything and the service
+ * has a problem.
  */
 export const FAILING_CODE = 'WorkgroupsFailing';
 

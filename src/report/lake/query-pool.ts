@@ -26,7 +26,7 @@ interface QueryPoolOptions {
  */
 export interface QueryPool {
   /**
-   * Runs `work` with a connection of its own, when one is free. Owners take turns.
+   * Runs `work` with a separate connection, when one is free. Owners take turns.
    * @throws StreamError StorageUnavailable if too many queries wait, or if it takes too long; then the query
    *   is stopped
    */

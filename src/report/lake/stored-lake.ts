@@ -17,10 +17,10 @@ export interface StoredLakeOptions {
   /** The store of a workgroup's lake: its keys are `commits/...` and `files/...`. */
   storeOf(workgroupId: string): ObjectStore;
   cache: FileCache;
-  /** The time for which a commit counts as the newest one without another look. Default: 30,000. */
+  /** A commit counts as the newest one for this time without another look. Default: 30,000. */
   lookEveryMs?: number;
   /**
-   * The time after the last look for which the known commit is used while the store does not answer. Default:
+   * The known commit is used for this time after the last look while the store does not answer. Default:
    * 300,000.
    */
   staleMsMax?: number;
@@ -58,7 +58,10 @@ interface Head {
   look(): Promise<void>;
 }
 
-/** The most workgroups whose newest commit is remembered. Another one is found again with a longer list. */
+/**
+ * The newest commit is remembered for this number of workgroups. Another one is found again with a longer
+ * list.
+ */
 const HEADS_MAX = 1_000;
 /** A commit can be deleted between listing and reading. Then a newer one exists. */
 const LOOKS_MAX = 3;

@@ -22,7 +22,7 @@ const WARN_EVERY_MS = MINUTE_MS;
 interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   batch: EncodedBatch;
   bytes: number;
-  /** Set for an announcement, which gets a chunk of its own. */
+  /** Set for an announcement, which gets a separate chunk. */
   readTo: Offset | undefined;
 }
 

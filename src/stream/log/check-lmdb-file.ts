@@ -2,11 +2,11 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing, TerminalError } from '../../lib/errors.ts';
 
-/*
+/**
  * The first two pages of an LMDB file describe it. The one with the higher transaction counts. A page begins
- * with a header of 24 bytes, then come the magic number (4 bytes), the version (4), an address (8), the size
- * of the map (8), two tables of 48 bytes, the number of the last page (8) and the transaction (8). The first
- * table begins with the size of a page.
+ * with a header of 24 bytes. Then it has the magic number (4 bytes), the version (4), an address (8), the
+ * size of the map (8) and two tables of 48 bytes. The number of the last page (8) and the transaction (8)
+ * follow. The first table begins with the size of a page.
  */
 const MAGIC = 0xbeefc0de;
 const HEADER_BYTES = 24;

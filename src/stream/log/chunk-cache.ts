@@ -14,7 +14,7 @@ interface ChunkCache {
   following(offset: Offset): Chunk | undefined;
   /** The first offset of the oldest chunk; undefined while the cache is empty. */
   readonly startsAt: Offset | undefined;
-  /** Drops the chunks whose messages all lie before `offset`. Returns the newest offset that was dropped. */
+  /** Drops the chunks that end before `offset`. Returns the newest offset that was dropped. */
   dropBefore(offset: Offset): Offset | undefined;
   clear(): void;
 }
@@ -82,7 +82,7 @@ export function createChunkCache(bytesMax: number): ChunkCache {
   };
 }
 
-/** The index, from `low` on, of the first chunk whose last message is at or after `offset`. */
+/** The index, from `low` on, of the first chunk that ends at or after `offset`. */
 export function indexReaching(chunks: readonly Chunk[], offset: Offset, low = 0): number {
   let high = chunks.length;
   while (low < high) {

@@ -16,13 +16,13 @@ export interface ChunkStore {
    */
   append(chunk: Chunk): Promise<void>;
 
-  /** The first chunk whose last message is at or after `offset`. */
+  /** The first chunk that ends at or after `offset`. */
   chunkFrom(offset: Offset): Chunk | undefined;
 
   /** The position of the chunk that `chunkFrom` returns. It takes much less work. */
   spanFrom(offset: Offset): ChunkSpan | undefined;
 
-  /** Removes the chunks whose messages all lie before `offset`, and stores how far it came. */
+  /** Removes the chunks that end before `offset`, and stores how far it came. */
   trimBefore(offset: Offset): Promise<void>;
 
   close(): Promise<void>;

@@ -134,7 +134,7 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
         return result;
       }),
     announce: (batch, readTo) => use((log) => appended(log.announce(batch, readTo))),
-    // Each piece is a call of its own, so that the log can be closed between pieces.
+    // Each piece is a separate call, so that the log can be closed between pieces.
     read: (request) => readInPieces(request, readTurns, (piece) => use((log) => log.read(piece))),
     bounds: () => use((log) => log.bounds()),
     chunkFrom: (position) => use((log) => log.chunkFrom(position)),

@@ -217,8 +217,8 @@ function readTail(chunks: Database<Buffer, Buffer>, head: StoredHead): StoreTail
 }
 
 /**
- * The first chunk whose last message is at or after `offset`: the last chunk that begins there or before, or
- * the one after it.
+ * The first chunk that ends at or after `offset`: the last chunk that begins there or before, or the one
+ * after it.
  */
 function findSpan(chunks: Database<Buffer, Buffer>, offset: Offset) {
   for (const key of chunks.getKeys({ start: keyOf(offset), reverse: true, limit: 1 })) {

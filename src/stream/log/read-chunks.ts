@@ -28,7 +28,7 @@ export function createScanBound(): (messages: number, bytes: number) => boolean 
 /**
  * Reads forward until the request has all it asked for, no message is left, or the read may not continue.
  * @param readableFrom a read that begins before it would miss messages that are gone
- * @param chunkFrom returns the first chunk whose last message is at or after a position; if it never returns
+ * @param chunkFrom returns the first chunk that ends at or after a position; if it never returns
  *   a promise, no append can happen during the read
  */
 export async function readChunks(

@@ -4,7 +4,7 @@ import { StreamError } from '../../contract/stream-errors.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { LogReadOutcome, StreamLog } from './stream-log.ts';
 
-/** The outcome of a read whose position is not in the log. */
+/** The outcome of a read if its position is not in the log. */
 export type Unreadable = Exclude<LogReadOutcome, { kind: 'batch' }>;
 
 /**

@@ -10,8 +10,8 @@ const SPARE_DESCRIPTORS = 16;
 const LOGS_MAX = 6_000;
 
 /**
- * Checks everything that can make LMDB fail to open a log, because a failed opening is not safe: lmdb-js 3.5
- * then frees its state twice and locks a mutex in freed memory, which ends the process.
+ * Checks everything that can make LMDB fail to open a log, because a failed opening is not safe. After it,
+ * lmdb-js 3.5 frees its state twice and locks a mutex in freed memory, which ends the process.
  * @param path the folder of the log
  * @param openLogs logs that are open in this process
  * @throws TransientError TooManyFiles if the process has no file descriptors left, TooManyLogs if it has no

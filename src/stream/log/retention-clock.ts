@@ -21,7 +21,7 @@ export type RetentionFrom = (newestMs: UtcMs | undefined) => RetentionClock;
  */
 const JUMP_MS = 5 * SECOND_MS;
 
-/** A time in which the clock was not set: it showed `elapsed + aheadMs`. */
+/** A period without a change of the clock: it showed `elapsed + aheadMs`. */
 interface Span {
   fromElapsedMs: number;
   /** The time of the clock at the beginning. */

@@ -75,7 +75,7 @@ function takeRun(chunk: Chunk, index: number, selection: MessageSelection): numb
   return end;
 }
 
-/** The largest index from `low` to `high` whose start is at most `position`. */
+/** The largest index from `low` to `high` with a start of at most `position`. */
 function lastStartWithin(starts: Uint32Array, low: number, high: number, position: number): number {
   while (low < high) {
     const middle = (low + high + 1) >>> 1;

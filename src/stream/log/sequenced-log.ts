@@ -22,7 +22,7 @@ export interface LogOptions {
   logger: Logger;
 }
 
-/** Creates a log whose offsets this process assigns, on top of a store of chunks. */
+/** Creates a log on top of a store of chunks. This process assigns the offsets. */
 export function createSequencedLog(store: ChunkStore, options: LogOptions): StreamLog {
   const { clock } = options;
   const waiters = createWaiters();

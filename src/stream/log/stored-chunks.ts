@@ -4,14 +4,14 @@ import { createChunkCache } from './chunk-cache.ts';
 import type { ChunkStore } from './chunk-store.ts';
 
 /**
- * The chunks of a log whose offsets this process assigns. Recent chunks come from memory, other chunks from
+ * The chunks of a log. This process assigns the offsets. Recent chunks come from memory, other chunks from
  * the store.
  * @param next one past the newest message that readers may see
  */
 export function createStoredChunks(store: ChunkStore, cacheBytesMax: number, next: () => Offset) {
   const cache = createChunkCache(cacheBytesMax);
   const inCache = (position: Offset) => cache.startsAt !== undefined && position >= cache.startsAt;
-  /** The store may already show a chunk whose sync is not complete. Readers must not see it. */
+  /** The store may already show a chunk that is not synced yet. Readers must not see it. */
   const served = <Span extends ChunkSpan>(span: Span | undefined) =>
     span !== undefined && span.firstOffset < next() ? span : undefined;
   /**
@@ -20,7 +20,7 @@ export function createStoredChunks(store: ChunkStore, cacheBytesMax: number, nex
    */
   let loaded: Chunk | undefined;
   return {
-    /** The first chunk whose last message is at or after `position`. */
+    /** The first chunk that ends at or after `position`. */
     from(position: Offset): Chunk | undefined {
       if (inCache(position)) return served(cache.following(position));
       if (loaded === undefined || position < loaded.firstOffset || position > loaded.lastOffset)

@@ -13,7 +13,7 @@ const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
 /**
- * Redis deletes the presence of a workgroup that is not watched any more. Devices are forgotten after 7 days.
+ * Redis deletes the presence of a workgroup that is no longer watched. Devices are forgotten after 7 days.
  */
 const KEPT_MS = 8 * DAY_MS;
 

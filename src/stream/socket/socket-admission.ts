@@ -20,7 +20,7 @@ export interface SocketAdmissionOptions extends Gate {
   clock: Clock;
 }
 
-/** The data that a client sends when it connects. None of it is trusted. */
+/** The data that a client sends when it connects. It is not trusted. */
 interface Handshake {
   auth: unknown;
   query: unknown;
@@ -70,7 +70,7 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
   };
 }
 
-/** Replaces the error for a missing token by one that names the handshake. */
+/** The error for a missing token, with a text that names the handshake. */
 function explainMissing<Result>(action: () => Result): Result {
   try {
     return action();
@@ -80,7 +80,7 @@ function explainMissing<Result>(action: () => Result): Result {
   }
 }
 
-/** A workgroup that is not text is refused. Otherwise a list of two could open another workgroup. */
+/** A workgroup that is not text is refused. Otherwise a list of two tokens could open another workgroup. */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
   if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;

@@ -44,13 +44,13 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
     onReady();
   });
 
-  /** What is held back now, to be sent together. */
+  /** The packets that are held back now, to be sent together. */
   let held: { frames: number; bytes: number } | undefined;
 
   /**
    * Each packet that is sent at once costs a call of the operating system, and socket.io makes two packets of
-   * a frame. So packets are held back and sent together: those of one turn of the event loop on a WebSocket,
-   * and those of one frame on polling, because a request of polling can end before the next turn.
+   * a frame. So packets are held back and sent together: on a WebSocket the packets of one turn of the event
+   * loop, and on polling the packets of one frame. A request of polling can end before the next turn.
    */
   const hold = (emit: () => void) => {
     const { transport, request } = conn;

@@ -76,7 +76,7 @@ const PONG_MS = 60 * SECOND_MS;
  */
 const REVOKED_MS = SECOND_MS;
 const RECHECK_MS = REVOKED_MS / 2;
-/** A client whose token was refused gets this time to read why. */
+/** A client gets this time to read why its token was refused. */
 const LAST_READ_MS = REVOKED_MS / 2;
 /** On shutdown, clients get this time to receive their last events, and then to close. */
 const LEAVE_MS = 2 * SECOND_MS;

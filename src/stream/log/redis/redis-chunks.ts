@@ -6,14 +6,14 @@ import type { RedisStore } from './redis-store.ts';
 /** The chunks of a log in Redis. Recent chunks come from memory, other chunks are loaded in pages. */
 export interface RedisChunks {
   /**
-   * The first chunk whose last message is at or after `position`.
+   * The first chunk that ends at or after `position`.
    * @param messagesWanted about how many messages the reader will read from there
    */
   from(position: Offset, messagesWanted: number): Found | Promise<Found>;
   /** The same chunk if it is in memory; undefined otherwise. */
   kept(position: Offset): Chunk | undefined;
   add(chunk: Chunk): void;
-  /** Drops the chunks whose messages all lie before `offset`. */
+  /** Drops the chunks that end before `offset`. */
   dropBefore(offset: Offset): void;
   clear(): void;
 }

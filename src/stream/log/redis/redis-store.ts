@@ -42,14 +42,14 @@ export interface RedisStore {
    * and none after `to`.
    */
   page(from: Offset, to: Offset | undefined, messagesWanted: number): Promise<Page>;
-  /** Removes the chunks whose messages all lie before `offset`. */
+  /** Removes the chunks that end before `offset`. */
   trimBefore(offset: Offset): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The state of a log at one moment. */
 interface Look {
-  /** The last chunk whose messages all lie before the position. */
+  /** The last chunk that ends before the position. */
   before: ChunkSpan | undefined;
   /** The first chunk after it. */
   at: ChunkSpan | undefined;
