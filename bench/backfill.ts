@@ -36,7 +36,7 @@ const workgroup = {
 
 /**
  * How far the live reader of 2,000 messages a second is behind: alone, beside a backfill at the default rate,
- * and beside a backfill without a limit. The backfill reads what the live reader had passed over.
+ * and beside a backfill without a limit. The backfill reads the messages that the live reader did not read.
  */
 export function benchBackfill(print: (line: string) => void): Promise<Ratio[]> {
   return withService({ workgroups: [workgroup] }, async (upstream) => {

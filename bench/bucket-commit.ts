@@ -23,8 +23,8 @@ const LIMITS = { puts: 6, lists: 3, elsewhereMs: 2_000 };
 const WAIT_MS = 600_000;
 
 /**
- * What a commit to the bucket costs (PUTs), what a reader without knowledge costs (LISTs), and how long a
- * report on another machine takes to have a commit. With real processes, an S3 server and Redis.
+ * Measures the PUTs of a commit to the bucket, the LISTs of a reader that knows no commit, and the time until
+ * a report on another machine has a commit. With real processes, an S3 server and Redis.
  */
 export async function benchBucketCommit(print: (line: string) => void): Promise<Ratio[]> {
   let counted: Awaited<ReturnType<typeof openCountingProxy>> | undefined;

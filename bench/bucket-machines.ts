@@ -14,13 +14,13 @@ import { createUpProcess, type ProcessRole, type ServiceProcess } from '../test/
 
 export const BUCKET_WORKGROUP = 'site';
 
-/** Machines with data folders of their own, one Redis and one bucket. */
+/** Machines with separate data folders, one Redis and one bucket. */
 export interface BucketMachines {
   /** The bucket without a proxy. */
   s3: S3Settings;
   /** A process on a machine with an empty disk, started. */
   add(role: ProcessRole): Promise<ServiceProcess>;
-  /** A machine whose process is not started. */
+  /** A machine with a process that is not started. */
   create(role: ProcessRole): Promise<ServiceProcess>;
   /** Waits until this number of workers lives. */
   hasWorkers(count: number): Promise<void>;

@@ -143,7 +143,7 @@ async function lastCommitAtMs({ config }: ServiceProcess): Promise<number> {
   return atMs;
 }
 
-/** The generations in the lake of a machine. After a takeover the first one is that of the owner before. */
+/** The generations in the lake of a machine. After a takeover the first one is from the owner before. */
 async function publishedCount({ config }: ServiceProcess): Promise<number> {
   const { commits } = lakePaths(join(config.dataDir, 'lake'), BUCKET_WORKGROUP);
   return (await listSequences({ commits })).length;

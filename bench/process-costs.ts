@@ -12,7 +12,7 @@ export interface ProcessMemory {
    * else needs memory.
    */
   log: number;
-  /** The resident memory, in which a page that several processes share counts only in part. */
+  /** The resident memory. A page that several processes share counts only in part. */
   proportional: number;
 }
 
@@ -30,7 +30,7 @@ export function processMemory(processId: number): ProcessMemory {
   return sum;
 }
 
-/** The resident part of the files whose paths match. @param smaps the text of `/proc/<id>/smaps` */
+/** The resident part of the files with paths that match. @param smaps the text of `/proc/<id>/smaps` */
 function mappedMegabytes(smaps: string, path: RegExp): number {
   let kilobytes = 0;
   let isCounted = false;

@@ -12,9 +12,8 @@ import { type Times, timesOf } from './statement-times.ts';
 import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 /**
- * One part of the benchmark of what the roll-up costs, in a process of its own: its arguments are the part,
- * an empty folder for the warehouse and the limit of its memory (MB). It sends what it has measured, and
- * ends.
+ * One part of the benchmark of the cost of the roll-up, in a separate process: its arguments are the part, an
+ * empty folder for the warehouse and the limit of its memory (MB). It sends what it has measured, and ends.
  */
 export interface Measured {
   /** The line that is printed for a person. */

@@ -15,10 +15,10 @@ const MEMORY_MEGABYTES = 1_024;
 const BESIDE_MEGABYTES = 384;
 
 /**
- * The cost of a roll-up with little new data: statements and CPU time of a late reading, of a call without
- * news and of nights of zeros, and the longest transaction after a limit has changed. Compares the first
- * roll-up of messages with a full one of stored readings. Each warehouse has a process of its own, because
- * memory that one has given back counts as taken until another one needs it.
+ * The cost of a roll-up with little new data. It measures statements and CPU time for a late reading, a call
+ * without news and nights of zeros, and the longest transaction after a limit has changed. Compares the first
+ * roll-up of messages with a full one of stored readings. Each warehouse has a separate process, because
+ * memory that a warehouse has given back counts as taken until another warehouse needs it.
  */
 export async function benchRollUpCost(print: (line: string) => void): Promise<Ratio[]> {
   const year = await measure('year', print);
@@ -41,7 +41,7 @@ export async function benchRollUpCost(print: (line: string) => void): Promise<Ra
   ];
 }
 
-/** Measures one part in a process of its own. */
+/** Measures one part in a separate process. */
 async function measure(name: PartName, print: (line: string) => void): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
   const child = fork(new URL('./rollup-cost-worker.ts', import.meta.url), [

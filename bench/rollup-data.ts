@@ -106,7 +106,7 @@ export function siteConfig(timezone = 'Europe/Paris', maxPower: string | null = 
   }).workgroups[0]!;
 }
 
-/** Rolls up until nothing is left. @returns the time of the longest call (ms) */
+/** Rolls up until all readings are done. @returns the time of the longest call (ms) */
 export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promise<number> {
   let longestMs = 0;
   for (;;) {
@@ -123,8 +123,8 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
 }
 
 /**
- * A late reading of one device between two stored readings, in a batch of its own. Its value is a hundredth
- * of a Wh above the reading before it. With `halfway` it is halfway to the reading after it, so no limit
+ * A late reading of one device between two stored readings, in a separate batch. Its value is a hundredth of
+ * a Wh above the reading before it. With `halfway` it is halfway to the reading after it, so no limit
  * changes.
  */
 export async function addLateReading(

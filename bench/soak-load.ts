@@ -5,7 +5,7 @@ import { encodeCbor } from '../src/cbor/cbor-codec.ts';
 
 /**
  * Sends a number of messages each second, and reports how many were sent. Each has ten numeric fields. The
- * messages come from 200 devices whose readings are close together in time.
+ * messages come from 200 devices. Their readings are close together in time.
  */
 const DEVICES = 200;
 const { url, token, workgroup, messagesASecond } = workerData as {

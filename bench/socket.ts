@@ -58,8 +58,8 @@ export async function benchSocket(print: (line: string) => void): Promise<Ratio[
     {
       name: 'the same where every frame is acknowledged, four under way at most',
       ratio: one['bare ws, acknowledged']! / one['socket, acknowledged']!,
-      // Most of the difference is the client of the library, which sends an acknowledgement as a packet of
-      // its own.
+      // Most of the difference is the client of the library, which sends an acknowledgement as a separate
+      // packet.
       ratioMin: 0.5,
     },
     { name: 'one read of the log a batch', ratio: 1 / many.readsPerBatch, ratioMin: 1 },

@@ -4,7 +4,7 @@ import { encodeReadHead } from '../src/stream/encode-read-head.ts';
 import { seededRandom } from '../test/support/seeded-random.ts';
 
 /**
- * An answer of the stream whose messages can get new offsets. So a few bodies are enough for a long stream.
+ * An answer of the stream. Its messages can get new offsets. So a few bodies are enough for a long stream.
  */
 export interface StampableBody {
   body: Uint8Array;

@@ -3,7 +3,7 @@ import type { Logger } from '../src/lib/logger.ts';
 import { runAtATime } from '../src/lib/run-at-a-time.ts';
 import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
 
-/** Streams whose heads are compared at the same time. */
+/** The number of streams that are asked for their end at the same time. */
 const ASSESSED_AT_ONCE = 16;
 
 /**

@@ -8,8 +8,8 @@ import { createPglitePool } from './pglite-pool.ts';
 import type { Job } from './stages.ts';
 
 /**
- * The process of the embedded queue: BullMQ on an embedded PostgreSQL, which needs 270 MB. It is a process of
- * its own, because only the end of a process gives all of its memory back. It ends when the worker closes the
+ * The process of the embedded queue: BullMQ on an embedded PostgreSQL, which needs 270 MB. It is a separate
+ * process, because only the end of a process gives all of its memory back. It ends when the worker closes the
  * queue, and when the process of the worker ends.
  */
 const [cacheDir = ''] = process.argv.slice(2);

@@ -17,7 +17,7 @@ import type { QueueBackend } from './queue-backend.ts';
 export interface Handovers {
   /**
    * Gives a shard up when its successor is prepared. Work on the shard continues until then. Does not wait if
-   * there are no other workers. Waits only briefly if none of them answers. Never throws.
+   * there are no other workers. Waits only briefly if no worker answers. Never throws.
    * @param shareMax only a worker with fewer open shards becomes the successor
    */
   handOver(workgroupId: string, reason: GiveUpReason, shareMax: number): Promise<void>;
@@ -131,7 +131,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
     preparing.finally(() => clearInterval(reporting));
   }
 
-  /** Opens the shard of a workgroup whose lease this worker has been given. */
+  /** Opens the shard of a workgroup after this worker was given its lease. */
   async function accept(workgroupId: string): Promise<void> {
     if (mayOpen(workgroupId)) await ownedShards.take(workgroupId);
     else await leases.release(workgroupId, 'awake');

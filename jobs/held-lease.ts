@@ -10,7 +10,7 @@ export interface HeldLease {
   isValid(): boolean;
   /** True if it was not renewed in time, for example because the process was stopped for a while. */
   hasRunOut(): boolean;
-  /** True from the moment at which a lease that cannot be renewed is given up. */
+  /** True as soon as a lease that cannot be renewed is given up. */
   runsOutSoon(): boolean;
   /** Notes a renewal that was asked for at this time. A lease that is released stays released. */
   noteRenewal(askedAtMs: UtcMs): void;

@@ -10,7 +10,7 @@ import type { LossReason, ShardLoop } from './start-shard-loop.ts';
 
 /** Why a shard is given up. */
 export type GiveUpReason =
-  /** The store of leases says that it is not ours any more. */
+  /** The store of leases says that another worker has it. */
   | 'lease-lost'
   /** It was not renewed in time, even if no other worker has taken it. */
   | 'lease-expired'
@@ -22,7 +22,7 @@ export type GiveUpReason =
   | 'hibernates'
   | 'worker-stops';
 
-/** A shard whose lease this worker has, until it is closed. */
+/** A shard with a lease of this worker, until the shard is closed. */
 interface OwnedShard {
   state: OwnState;
   lease: HeldLease;
@@ -56,12 +56,12 @@ export interface OwnedShards {
    */
   settledLoop(workgroupId: string): Promise<ShardLoop | undefined>;
   /**
-   * Publishes what is left, closes an idle shard, and notes that it needs no worker. The shard stays open if
+   * Publishes the rest, closes an idle shard, and notes that it needs no worker. The shard stays open if
    * there is news.
    * @returns true if it hibernates
    */
   hibernate(workgroupId: string): Promise<boolean>;
-  /** Renews all leases, and gives up shards whose lease is lost. */
+  /** Renews all leases, and gives up shards with a lost lease. */
   renew(): Promise<void>;
   /** Gives up a shard in the background: stops its work, closes it, then releases the lease. */
   giveUp(workgroupId: string, reason: GiveUpReason): void;
@@ -69,7 +69,7 @@ export interface OwnedShards {
   giveUpAll(reason: GiveUpReason): Promise<void>;
   /**
    * Releases the leases of shards that are not closed yet, because the process ends soon. No stage of them
-   * begins any more. Never throws.
+   * begins after that. Never throws.
    */
   releaseAll(): Promise<void>;
   /** Owned shards that are not being given up, oldest first. */
@@ -212,7 +212,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     ownedShard.settled = closeAndRelease(workgroupId, ownedShard, state.loop);
   }
 
-  /** Gives up a shard whose lease has run out. */
+  /** Gives up a shard after its lease has run out. */
   function giveUpIfRunOut(workgroupId: string, ownedShard: OwnedShard): void {
     if (ownedShard.lease.hasRunOut()) giveUp(workgroupId, 'lease-expired');
   }

@@ -41,7 +41,7 @@ interface WorkerChannel {
   tell(workerId: string, message: string): Promise<boolean>;
   /** @returns false if there is no other worker */
   tellOthers(message: string): Promise<boolean>;
-  /** Messages to this worker, and to all. A worker hears what it tells the others, too. */
+  /** Messages to this worker, and to all. A worker also receives its own news. */
   onTold(listener: (message: string) => void): void;
   /** Calls back when another worker has released a workgroup that needs a worker. */
   onReleased(listener: () => void): void;

@@ -11,7 +11,7 @@ interface ScheduleChanges {
   added: string[];
   changed: string[];
   /**
-   * Schedules that exist, but whose next job is not at the next instant of their pattern. Either the chain of
+   * Existing schedules if their next job is not at the next instant of their pattern. Either the chain of
    * their jobs broke, or the clock was set.
    */
   repaired: string[];

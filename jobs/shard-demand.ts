@@ -34,7 +34,7 @@ interface ShardDemandOptions {
   mayTakeMore(): boolean;
   /** True if there is room for another open shard. Otherwise it makes room, which takes some time. */
   hasRoom(): boolean;
-  /** No shard is asked for any more. */
+  /** No more shards are asked for. */
   onNothingWanted(): void;
 }
 
@@ -65,7 +65,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
   let isPumping = false;
   let isPumpedAgain = false;
   let isStopped = false;
-  /** The shard whose lease is being asked for. The answer says who has it. */
+  /** The shard with the lease that is being asked for. The answer says who has it. */
   let taking: string | undefined;
 
   function entryOf(workgroupId: string, isBrief: boolean): Demand {

@@ -67,7 +67,7 @@ export const stageTable = {
   },
 } as const satisfies Readonly<Record<StageName, StageDefinition>>;
 
-/** The settings of a workgroup on which its stages depend. */
+/** The settings of a workgroup that its stages use. */
 interface StageNeeds {
   hasExports: boolean;
   /** True if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`. */

@@ -44,7 +44,7 @@ export function createWorkerRound(options: WorkerRoundOptions): WorkerRound {
   let lastAtMs = clock.now();
   let reviewedAtMs = lastAtMs;
 
-  /** Asks for the shards that nobody has, and asks no more for those that another worker has. */
+  /** Asks for the shards that nobody has, and stops asking for shards that another worker has. */
   function updateDemand(): void {
     const { free: freeIds, awake: awakeIds } = overview.newest();
     const [free, awake] = [new Set(freeIds), new Set(awakeIds)];

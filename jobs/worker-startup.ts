@@ -5,7 +5,7 @@ export interface WorkerStartup {
   readonly startedAtMs: UtcMs;
   /** All closed shards were assessed once, and those with something to do were asked for. */
   noteAssessed(): void;
-  /** No shard is asked for any more. */
+  /** No more shards are asked for. */
   noteNothingWanted(): void;
   isStarting(): boolean;
 }

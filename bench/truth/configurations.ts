@@ -1,10 +1,12 @@
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import type { Plan } from './plan.ts';
 
-/** What a device may send: a lifetime register, a daily register, power, the energy of an interval. */
+/**
+ * The fields that a device may send: a lifetime register, a daily register, power, the energy of an interval.
+ */
 export type Field = 'total' | 'daily' | 'power' | 'energy';
 
-/** The fields that a recording has, in the order in which the roll-up tries them. */
+/** The fields of a recording, in the order that the roll-up tries them. */
 export const configurations = {
   total: ['total'],
   'total + power': ['total', 'power'],

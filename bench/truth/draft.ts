@@ -31,18 +31,18 @@ export interface Draft {
   streams: EnergyStreamInput[];
   /** When a register started again from zero. */
   resetsMs: Record<'total' | 'daily', UtcMs[]>;
-  /** Times in which the values of a field are wrong. A register can be right again afterwards. */
+  /** Times when the values of a field are wrong. A register can be right again afterwards. */
   hidden: Array<Span & { field: Field }>;
   /** Energy that a register never counted. */
   uncounted: Array<Span & { field: Field }>;
   /**
-   * Times in which nobody can know the energy, with the least and the greatest possible energy as multiples
-   * of the energy of the curve.
+   * Times when nobody can know the energy, with the least and the greatest possible energy as multiples of
+   * the energy of the curve.
    */
   ambiguous: Array<Span & { low: number; high: number }>;
   /**
-   * Times in which the readings are wrong but look right, and no other field shows it. So no flag of doubt
-   * can be expected.
+   * Times when the readings are wrong but look right, and no other field shows it. So no flag of doubt can be
+   * expected.
    */
   unseen: Span[];
   /** What was changed, in words for people. */
@@ -92,7 +92,7 @@ export function innerDay({ plan: { curve, days } }: Draft, chance: Chance): numb
   );
 }
 
-/** A time of an inner day in which the device has power. It is one of the times with the most energy. */
+/** A time of an inner day when the device has power. It is one of the times with the most energy. */
 export function activeSpan(draft: Draft, chance: Chance, hours: number): Span {
   const { curve, days } = draft.plan;
   const { startMs } = days[innerDay(draft, chance)]!;

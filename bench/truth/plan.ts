@@ -39,8 +39,8 @@ export interface Wants {
 }
 
 /**
- * How the times of readings differ from a regular grid: not at all, by a second or two, by a share of the
- * step, or because each step is a little longer.
+ * The difference between the times of readings and a regular grid: none, a second or two, a share of the
+ * step, or each step is a little longer.
  */
 export type Jitter = 'none' | 'seconds' | 'share' | 'slow';
 /** The time of the first reading: the first midnight, any hour, noon, or sunrise. */
@@ -90,7 +90,7 @@ export function stepWhOf({ unit, decimals }: Display): number {
 /** The curve ends after the last midnight, because some values are averages of the time after them. */
 const MARGIN_MS = 2 * HOUR_MS;
 
-/** Where and in which season a recording lies. */
+/** The place and the season of a recording. */
 function drawPlace(chance: Chance, { timezones }: Wants) {
   const allowed = places.filter(({ timezone }) => timezones?.includes(timezone) ?? true);
   return { place: chance.pick('place', allowed), season: chance.pick('season', seasons) };
@@ -123,8 +123,8 @@ export function planRecording(
     configurationShares.filter(([, name]) => fits(configurations[name])),
   );
   const isAverage = chance.isTrue('average', 0.4);
-  // A register whose step is an eighth of the energy of a day or more does not show the energy of a day. The
-  // same holds for a load profile whose step is more than a tenth of the largest energy of an interval.
+  // A register does not show the energy of a day if its step is an eighth of that energy or more. The same
+  // holds for a load profile if its step is more than a tenth of the largest energy of an interval.
   const mostWh = configuration === 'interval' ? (device.installedW * everyMs) / HOUR_MS / 10 : dailyWh / 8;
   const readable = displays.filter((display) => stepWhOf(display) <= mostWh);
   const display = (label: string) =>

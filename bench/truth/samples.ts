@@ -88,7 +88,10 @@ export function dailyResets({ curve, days }: Plan, when: DailyReset): UtcMs[] {
   }
 }
 
-/** The first minute of a local day with power after one without; undefined where there is none. */
+/**
+ * The first minute with power after a minute without power, on a local day; undefined if there is no such
+ * minute.
+ */
 export function wakeUpMs(curve: Plan['curve'], dayStartMs: UtcMs): UtcMs | undefined {
   for (let atMs = dayStartMs; atMs < dayStartMs + DAY_MS; atMs += MINUTE_MS)
     if (curve.powerW(atMs) > 0 && curve.powerW(atMs - MINUTE_MS) === 0) return atMs;

@@ -33,7 +33,7 @@ absurd (3 times the truth and a kWh more, or more than the device can give), mis
 only that they are not absurd and say doubt: "?bad" do not. Every flag says doubt but ${[...plainFlags].join(', ')}.
 `;
 
-/** In the order in which the kinds are first met: clean first, then as the faults take their turns. */
+/** In the order of the first recording of each kind: the clean ones first, then the kinds of faults. */
 function rowsBy(recordings: readonly ScoredRecording[], title: (one: ScoredRecording) => string): Row[] {
   return [...Map.groupBy(recordings, title)].map(([name, group]) => ({ title: name, recordings: group }));
 }
