@@ -18,10 +18,11 @@ interface LocalData {
 
 /**
  * Refuses to claim a workgroup if the claim would hide published data. To be called before the claim is sent.
- * @param head the newest commit. Undefined if the replica is new @throws TerminalError `FirstCopyMissing` if
- * the replica waits for the first copy of published data, and this machine does not have that data
+ * @param head the newest commit. Undefined if the replica is new
+ * @throws TerminalError `FirstCopyMissing` if the replica waits for the first copy of published data, and
+ * this machine does not have that data
  * @throws TerminalError `OtherHistory` if the replica has data, and this machine has published data that was
- *   never in a replica
+ * never in a replica
  */
 export function refuseOtherHistory(
   store: Pick<ObjectStore, 'address'>,
