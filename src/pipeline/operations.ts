@@ -100,7 +100,7 @@ export interface Operations extends OwnerOperations {
   upload: { args: TakeRequest; result: StoreOutcome };
   /** The uploads that count. */
   uploads: { args: undefined; result: UploadList };
-  /** Stores a correction and computes its effect. With `dryRun` it only counts them. */
+  /** Stores a correction and computes its effect. With `dryRun` it stores nothing. */
   correct: {
     args: { request: CorrectionRequest; author: string; dryRun: boolean; requestId?: string | undefined };
     result: CorrectOutcome;

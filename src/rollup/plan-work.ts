@@ -14,8 +14,8 @@ export type Work = Batches & {
 } & (
     | {
         /**
-         * `new`: the readings of new batches; devices that wait continue to wait. `waiting`: some of the
-         * devices that wait, as if their readings had just arrived; it reads no batch.
+         * - `new`: the readings of new batches; devices that wait continue to wait
+         * - `waiting`: some of the devices that wait, as if their readings had just arrived; no batch is read
          */
         kind: 'new' | 'waiting';
         restatement: undefined;

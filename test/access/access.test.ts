@@ -47,7 +47,7 @@ describe('tokens', () => {
     expect(await access.authenticate(token)).toEqual(grant);
   });
 
-  test('a token whose audit entry cannot be written is not issued', async () => {
+  test('a token is not issued if its audit entry cannot be written', async () => {
     const { access } = await setUp({ audit: createAudit({ dataDir: '/dev/null/nowhere', actor: 'x' }) });
     await expect(access.issue(request)).rejects.toThrow('ENOTDIR');
     expect(access.list()).toEqual([]);

@@ -1,5 +1,5 @@
-// A process with a data folder of its own that shares revocations. It answers whether a token is accepted,
-// and revokes one when told so.
+// A process with a data folder of its own that shares revocations. It answers if a token is accepted, and
+// revokes a token on request.
 
 import { createAccess } from '../../src/access/access.ts';
 import { shareRevocations } from '../../src/access/shared-revocations.ts';

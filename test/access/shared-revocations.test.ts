@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 
 const refused = 'the token is not valid';
 
-/** Processes with data folders of their own, one key file and one Redis. */
+/** Processes with separate data folders, one key file and one Redis. */
 async function setUp() {
   const folder = tempDir();
   const jwksFile = join(folder, 'keys.json');

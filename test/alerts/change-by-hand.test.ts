@@ -31,7 +31,7 @@ test('a snooze of all conditions replaces every other one', () => {
   ]);
 });
 
-test('a snooze of 0 ends that of its condition only', () => {
+test('a snooze of 0 ends only the snooze of its condition', () => {
   const both = snoozed(snoozed(emptyAlertState, 'gap', HOUR_MS), 'disk', HOUR_MS);
   expect(names(snoozed(both, 'gap', 0))).toEqual([`disk ${HOUR_MS}`]);
 });
@@ -49,7 +49,7 @@ test('a snooze lasts a minute at least and 30 days at most', () => {
   expect([1, MINUTE_MS - 1, SNOOZE_MS_MAX + 1].map(isTaken)).toEqual([false, false, false]);
 });
 
-test('an alert keeps who saw it first; one that is over and others are not seen', () => {
+test('an alert keeps who saw it first; an alert that is over, and other alerts, are not seen', () => {
   const state: AlertState = {
     ...emptyAlertState,
     alarms: [alarm('gap', '1'), alarm('gap', '2'), alarm('gap', '3', TEST_START_MS), alarm('disk', '1')],

@@ -15,7 +15,7 @@ const place = { folder: '/data', machine: 'plant-1' };
 const garage = { input: 'garage', address: 'mqtt://broker', problem: 'ECONNREFUSED', losses: 0 };
 
 /**
- * For each condition: facts with which it holds, facts with which it just does not hold, and a part of its
+ * For each condition: facts that just fulfil it, facts that just do not fulfil it, and a part of its
  * sentence.
  */
 const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> = {
@@ -185,7 +185,7 @@ describe('a condition', () => {
     expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'recovered']);
   });
 
-  test('that is off, or whose facts are not known, tells nothing and ends nothing', async () => {
+  test('that is off, or has unknown facts, begins no alarm and ends none', async () => {
     const receiver = await startReceiver();
     const channels = [{ id: 'ops', webhook: { url: receiver.url } }];
     const { facts, round } = openWatch({ channels, conditions: { quarantine: 'off' } });
@@ -286,7 +286,7 @@ describe('a condition', () => {
     expect((await watch.state()).alarms).toEqual([]);
   });
 
-  test('that is neither true nor over begins no alarm and ends none, as after a start', async () => {
+  test('that is not true and not over begins no alarm and ends none, as after a start', async () => {
     const receiver = await startReceiver();
     const { facts, round, clock } = openWatch({
       channels: [{ id: 'ops', webhook: { url: receiver.url } }],

@@ -170,7 +170,7 @@ test('a message that fails for a day is composed again from what is true then', 
   expect(third).not.toBe(first);
 });
 
-test('a clock that is set back holds up neither a message that failed nor a digest', async () => {
+test('a clock that is set back does not delay a failed message or a digest', async () => {
   const receiver = await startReceiver();
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
   const exported = (...ids: string[]) => ids.map((id) => ({ id, outdatedFiles: 1 }));
@@ -227,7 +227,7 @@ test('two conditions of the same subject are two messages', async () => {
 });
 
 test.runIf(isFull)(
-  'a channel that does not answer holds up neither another channel nor the judging',
+  'a channel that does not answer does not delay another channel or the next check of conditions',
   async () => {
     const receiver = await startReceiver();
     const slow = await startReceiver();

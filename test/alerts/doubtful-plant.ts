@@ -37,8 +37,7 @@ export const laterReadings: readonly Reading[] = [
 ];
 
 /**
- * The workgroup `home`, whose data are in doubt, and `far`, which reads an upstream, with alerts at short
- * limits.
+ * The workgroup `home` with doubtful data, and `far`, which reads an upstream, with alerts at short limits.
  */
 export function doubtfulPlant(places: {
   dataDir: string;

@@ -16,7 +16,7 @@ export const idleReadings: readonly IdleReading[] = [
   ...[1, 2].flatMap((device) => hours.map((hour) => [device, hour, 1_000 + 100 * hour] as const)),
 ];
 
-/** A zone in which it is about noon, so that no day changes while a test runs. */
+/** A zone where it is about noon, so that no day changes while a test runs. */
 export function noonZone(): string {
   const aheadHours = 12 - new Date().getUTCHours();
   return aheadHours === 0 ? 'Etc/UTC' : `Etc/GMT${aheadHours > 0 ? '-' : '+'}${Math.abs(aheadHours)}`;

@@ -47,7 +47,7 @@ test('one answer lists 100 alerts without a limit, and 1,000 at most', () => {
   expect(list({ alarms }, { limit: alarms.length }).alerts).toHaveLength(ALERTS_LISTED_MAX);
 });
 
-test('alerts that were seen, are snoozed, or were there before are not unseen', () => {
+test('alerts that were seen, are snoozed, or existed before do not count as unseen', () => {
   const alarms = [
     alarm('gap', 'seen', { seen: { by: 'ada', atMs: 0 } }),
     alarm('gap', 'known', { isKnown: true }),

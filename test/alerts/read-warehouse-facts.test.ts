@@ -31,7 +31,7 @@ async function openFacts() {
   return { clock, shard, read };
 }
 
-test('the facts of a warehouse are those of its days, gaps and devices', async () => {
+test('the facts of a warehouse come from its days, gaps and devices', async () => {
   const { clock, shard, read } = await openFacts();
   const empty = await read();
   expect(empty).toMatchObject({ devices: [], gaps: [], lastHour: { messages: 0 }, hasBudgets: false });
@@ -43,9 +43,10 @@ test('the facts of a warehouse are those of its days, gaps and devices', async (
     { day: '2026-11-19', device: 1, energyWh: 0 },
     { day: '2026-11-19', device: 2, energyWh: 5 },
     { day: '2026-11-19', device: 3, energyWh: 7 },
-    // A register that is alone in its source, and one whose neighbours rest too.
+    // A register that is alone in its source, and a register with neighbours that also stand still.
     { day: '2026-11-19', device: 4, source: 'heater', energyWh: 0 },
-    // Roofs are alike by their role. A battery and a meter at the grid can rest.
+    // Roofs are compared with each other because they have the same role. A battery and a meter at the grid
+    // can rest.
     { day: '2026-11-19', device: 5, source: 'east', energyWh: 0 },
     { day: '2026-11-19', device: 6, source: 'west', energyWh: 9 },
     { day: '2026-11-19', device: 5, source: 'import', energyWh: 0 },
@@ -146,7 +147,7 @@ test('a device with readings for less than half of the day is not idle', async (
   expect((await read()).days!.idleDays).toMatchObject([{ source: 'shed' }]);
 });
 
-test('messages of the last hour and the last sign of a device are those of the stream, without imports', async () => {
+test('messages of the last hour and the last sign of a device come from the stream, without imports', async () => {
   const { clock, shard, read } = await openFacts();
   await landMessages(shard, { count: 3, devices: 1, storeTimeMs: TEST_START_MS - 10 * MINUTE_MS });
   await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()));
@@ -158,7 +159,7 @@ test('messages of the last hour and the last sign of a device are those of the s
   expect((await read()).lastHour).toEqual({ messages: 0, quarantined: 0 });
 });
 
-test('a workgroup has budgets as long as one was not replaced', async () => {
+test('a workgroup has budgets until all of them were replaced', async () => {
   const { shard, read } = await openFacts();
   const store = (replacedBy: number | null) =>
     shard.transaction(async (connection) => {

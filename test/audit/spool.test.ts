@@ -4,7 +4,7 @@ import { openAuditSpool } from '../../src/audit/spool.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
-test('entries wait in the order of their times, and those of one time in the order of their recording', () => {
+test('entries wait in the order of their times, and entries of the same time in the order of their recording', () => {
   const dataDir = tempDir();
   const spool = openAuditSpool(dataDir, 'home');
   const times = Array.from({ length: 30 }, (_, index) => 1_000 * Math.floor((30 - index) / 3));

@@ -29,7 +29,7 @@ const total = {
   maxPower: '100 kW',
 };
 
-/** A real upstream on a log on disk, whose clock the test moves. */
+/** A real upstream on a log on disk. The test moves its clock. */
 export async function startUpstream(
   clock: TestClock,
   { path = tempDir(), retentionMs = HOUR }: { path?: string; retentionMs?: number } = {},

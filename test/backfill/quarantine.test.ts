@@ -142,7 +142,7 @@ test('quarantined messages are read again by themselves, without reading the arc
   expect(await now.jobs.list()).toMatchObject([{ source: 'quarantine', state: 'done' }]);
 });
 
-test('messages of more tables than there may be go to the quarantine, others go on, and they land with a higher limit', async () => {
+test('messages of more tables than allowed go to the quarantine, other messages land, and a higher limit lets them land too', async () => {
   const clock = createTestClock();
   await clock.advance(HOUR);
   const worker = await openWorker(clock, { limits: { tablesPerWorkgroup: 2 } });

@@ -25,7 +25,7 @@ export const configuration: ConfigInput = {
   ],
 };
 
-/** A site whose registers count a Wh for each message. */
+/** A site. Its registers count a Wh for each message. */
 export interface Site {
   service: ServiceProcess;
   cwd: string;
@@ -38,7 +38,7 @@ export interface Site {
   run(...args: string[]): Promise<CliResult>;
 }
 
-/** A site whose service is killed when the test has finished. */
+/** A site. Its service is killed when the test has finished. */
 export async function siteFor(
   cwd: string,
   { sent = 0, s3 }: { sent?: number; s3?: S3Settings | undefined } = {},

@@ -10,7 +10,7 @@ import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** A machine whose configuration names the bucket. */
+/** A machine with the bucket in its configuration. */
 function machineWith({ timeouts: _, ...s3 }: S3Settings) {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify({ workgroups: [{ id: WORKGROUP }], storage: { s3 } }));

@@ -33,7 +33,7 @@ test.for(kinds)(
     rmSync(first.cwd, { recursive: true });
 
     const other = await siteFor(tempDir(), { s3, sent: 1_200 });
-    // The keys come from the backup, so tokens of before work. Those of the new machine do not.
+    // The keys come from the backup, so older tokens work. Tokens of the new machine do not work.
     rmSync(join(other.cwd, 'data'), { recursive: true });
     done(await other.run('restore', place, '--json'));
     expect(existsSync(join(other.cwd, 'data/access'))).toBe(true);

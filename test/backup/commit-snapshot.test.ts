@@ -17,7 +17,7 @@ import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
-/** An open lake whose clock is the test's. */
+/** An open lake with the clock of the test. */
 async function openSnapshots() {
   const lakeDir = tempDir();
   const clock = createTestClock(Date.now());

@@ -27,8 +27,8 @@ test.runIf(isFull)(
     expect(restoreWhileRunning.code).toBe(3);
     await site.service.kill();
 
-    // Warehouse, lake and keys are lost and the stream is not: nothing is lost and nothing doubled, and
-    // tokens of before work.
+    // Warehouse, lake and keys are lost and the stream is not: no data is lost or doubled, and older tokens
+    // work.
     for (const folder of ['warehouse', 'lake', 'access']) rmSync(data(folder), { recursive: true });
     done(await site.run('restore', place, '--json'));
     await site.service.start();

@@ -49,7 +49,7 @@ test('no commit, one commit, and a full page', async () => {
   }
 });
 
-test('a week of commits, whose oldest keys were deleted, needs two lists with views and few without', async () => {
+test('a week of commits, after its oldest keys were deleted, needs two lists with views and a few lists without views', async () => {
   const [first, last] = [31_337, 41_500];
   const { store, lists, add } = folderWith(commitKeys(first, last));
   expect(await newestSequence(store)).toBe(last);

@@ -11,7 +11,7 @@ import { landMessages, openFixture, storeDays } from '../publish/publish-fixture
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
-/** A lake with three messages and a day of 700 Wh, whose newest commit a test can write again. */
+/** A lake with three messages and a day of 700 Wh. A test can write its newest commit again. */
 async function setUp() {
   const clock = createTestClock();
   const { shard, paths, publish, head } = await openFixture(tempDir(), clock);
@@ -35,7 +35,7 @@ async function setUp() {
   };
 }
 
-test('totals that are not those of the files are found', async () => {
+test('totals that differ from the files are found', async () => {
   const { commit, write, verify } = await setUp();
   expect(await verify()).toMatchObject({ commits: 1, files: commit.files.length, broken: [] });
   for (const changed of [{ messages: 2 }, { dailyEnergyWh: 701 }]) {

@@ -52,7 +52,7 @@ test.each(files)('the cases of $name come out as their arithmetic says', async (
   expect(problems).toEqual([]);
 });
 
-test('there are cases of every kind, each with its arithmetic and an id of its own', () => {
+test('there are cases of every kind, each with its arithmetic and a unique id', () => {
   const cases = files.flatMap((file) => file.cases);
   expect(cases.length).toBeGreaterThanOrEqual(60);
   expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);

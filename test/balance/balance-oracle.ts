@@ -62,8 +62,7 @@ const plus = (list: Array<number | null>) =>
 const minus = (a: number | null, b: number | null) => (a === null || b === null ? null : a - b);
 
 /**
- * What comes in minus what goes out, of measured sources: known even where rise and fall cannot be told
- * apart.
+ * Energy in minus energy out, of measured sources. It is known even if rise and fall cannot be distinguished.
  */
 function balanceOf(sources: readonly SiteSource[], index: number): number | null {
   return plus(

@@ -24,7 +24,7 @@ export interface SiteSource {
   sign: 1 | -1;
   /** Wh of each interval of the days; null is not known. */
   wh: Array<number | null>;
-  /** Days of which no shape is known. */
+  /** Days without a known shape. */
   shapeless: boolean[];
   /** What contains it: another source of the site by its place. */
   within?: number | undefined;
@@ -84,7 +84,7 @@ export function siteArbitrary({ gaps }: { gaps: boolean }): fc.Arbitrary<RandomS
   });
 }
 
-/** Where two sources in a row are alike, the second is within the first. */
+/** If two sources in a row are equal, the second one is within the first one. */
 function contain(sources: SiteSource[]): SiteSource[] {
   return sources.map((one, index) => {
     const parent = sources[index - 1];

@@ -37,7 +37,7 @@ describe('the truth of a clean recording', () => {
     expect(curve.energyWh(startMs, endMs)).toBeCloseTo(wattSeconds / 3_600, 3);
   });
 
-  test('is what a lifetime register grows by, but for a step of it', () => {
+  test('is the growth of a lifetime register, except for one step of it', () => {
     const recordings = withField('total');
     expect(recordings.length).toBeGreaterThan(rounds(6, 20));
     for (const { plan, readings } of recordings) {

@@ -52,7 +52,7 @@ describe('decodeCbor', () => {
     for (const [hex] of appendixA) expect(skipItem(cborBytes(fromHex(hex)), 0), hex).toBe(hex.length / 2);
   });
 
-  it('tells keys apart whose bytes look like the characters of each other', () => {
+  it('distinguishes two keys if the bytes of one look like the characters of the other', () => {
     // The characters of "Ã¼" are the bytes of "ü". All of these pairs are like this.
     for (let code = 0x80; code < 0x800; code++) {
       const key = String.fromCharCode(code);

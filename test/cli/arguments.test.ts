@@ -137,7 +137,7 @@ test('an unknown device is refused with at most twenty of the configured names',
   expect(() => chooseDevice(workgroup, 'shed')).toThrow(/configured names are n0, .*, n19$/m);
 });
 
-test('today and yesterday are those of the zone of the workgroup', () => {
+test('today and yesterday are days of the zone of the workgroup', () => {
   const workgroup = workgroupSchema.parse(home);
   const clock = { now: () => Date.parse('2026-05-17T22:30:00Z') };
   expect(['today', 'yesterday', '2026-05-01'].map((text) => dayOf(text, workgroup, clock))).toEqual([
@@ -157,7 +157,7 @@ test('the command line decides the address and the port of its role, and else th
   });
 });
 
-test('files are found once, and those of a pattern in the order of their names', () => {
+test('files are found once, and files of a pattern in the order of their names', () => {
   const cwd = tempDir();
   for (const name of ['b.csv', 'd[1].csv', 'c.csv', 'a.csv']) writeFileSync(join(cwd, name), '');
   const found = findFiles(['d[1].csv', '*.csv', 'b.csv'], cwd);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-/** Runs a command in this process, which is enough for what it only prints. */
+/** Runs a command in this process. This is enough for commands that only print. */
 async function runHere(
   args: readonly string[],
   environment: Record<string, string> = {},
@@ -100,7 +100,7 @@ describe.concurrent('the command line', () => {
     }
   });
 
-  test('distinguishes a workgroup that is not configured from one that has no lake yet', async () => {
+  test('distinguishes a workgroup that is not configured from a workgroup without a lake', async () => {
     const folder = await mkdtemp(join(cwd, 'status-'));
     await writeFile(join(folder, 'wattline.yaml'), 'workgroups: [{ id: home }]');
     const config = join(folder, 'wattline.yaml');

@@ -21,7 +21,7 @@ workgroups:
     roles: [{ source: "grid*", role: grid_import }]
 `;
 
-/** A folder with a configuration and a lake whose devices have these sources. */
+/** A folder with a configuration and a lake. Its devices have these sources. */
 async function folderWith(
   sources: ReadonlyArray<readonly [device: number, source: string]>,
 ): Promise<string> {

@@ -55,7 +55,7 @@ test.each<[Partial<ListedCorrection>, string]>([
     },
     '2000 Wh are estimated from 2026-05-17 13:00 to 2026-05-17 14:00, as east of d2 times 1.23457, from 9 days',
   ],
-])('a correction %j is told in local time', (members, what) => {
+])('a correction %j is printed in local time', (members, what) => {
   expect(whatOf(members)).toBe(`correction 3 is stored: ${what}`);
 });
 

@@ -33,7 +33,7 @@ const outdated = (...days: Array<[day: string, beforeWh: number | null, afterWh:
 });
 const notesOf = (...runs: ExportRun[]) => exportNotes(stateOfRuns('billing', runs));
 
-test('the three newest failures of an export are told, and the others are counted', () => {
+test('the three newest failures of an export are printed, and the others are counted', () => {
   const notes = notesOf(
     ...['2026-01', '2026-02', '2026-03', '2026-04', '2026-05'].map((one) => run(one, failed)),
   );
@@ -45,7 +45,7 @@ test('the three newest failures of an export are told, and the others are counte
   ]);
 });
 
-test('files whose data have changed since their delivery are told with the sum of the change and its sign', () => {
+test('files with data that has changed since their delivery are printed with the sum of the change and its sign', () => {
   const changed = outdated(['2026-01-02', 1_000, 3_500], ['2026-01-03', 200, null]);
   expect(notesOf(run('2026-01', { outdated: changed }), run('2026-02'))).toEqual([
     expect.stringContaining('billing: the data of a file have changed after delivery by +2,300 Wh; '),
@@ -76,7 +76,7 @@ test('a run that is not delivered has its error as the remark, and an outdated o
   expect(describeRuns([])).toBe('');
 });
 
-test('a run is told with its file, its delivery, and the days that have changed since', () => {
+test('a run is printed with its file, its delivery, and the days that have changed since', () => {
   const file = {
     name: 'a.csv',
     rows: 1_240,

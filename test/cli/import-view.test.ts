@@ -6,7 +6,7 @@ import { linesOf, terminalOf } from './terminal-of.ts';
 const counts = { rowsRead: 12_004, rowsLanded: 12_000, rowsRejected: 0, rejected: {} };
 const landed = { kind: 'landed' as const, importId: 1, counts, examples: [], lastBatchId: 1, resumed: false };
 
-test('a file is told with its rows, and that an import continued or had nothing to do', () => {
+test('a file is printed with its rows; also, that an import continued or had nothing to do', () => {
   const of = (outcome: Parameters<typeof describeFile>[0]['outcome']) =>
     describeFile({ path: '/a/b.csv', outcome });
   expect(of(landed)).toBe('b.csv: 12,000 rows, 0 rejected\n');

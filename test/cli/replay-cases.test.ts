@@ -94,7 +94,7 @@ test.each([
   await expect(readingsOf('readings.csv', text)).rejects.toThrow(message);
 });
 
-test('a file that is not gzip or is cut off, and a folder without readings, have errors of their own', async () => {
+test('a file that is not gzip or is cut off, and a folder without readings, have different errors', async () => {
   const rows = Buffer.from(`event_time,energy\n${'2025-06-01T00:00:00Z,5\n'.repeat(1_000)}`);
   await expect(readingsOf('readings.csv.gz', rows)).rejects.toThrow('is it gzip?');
   await expect(readingsOf('readings.csv.gz', gzipSync(rows).subarray(0, -20))).rejects.toThrow('cut off');

@@ -30,7 +30,7 @@ test('it is redrawn on a terminal, and elsewhere it has a line every ten seconds
   expect(shown(true)).toHaveLength(27);
 });
 
-test('the time and the rate are those of the phase of the case', () => {
+test('the time and the rate belong to the phase of the case', () => {
   let nowMs = 0;
   const lines: string[] = [];
   const terminal = { isInteractive: true, err: (text: string) => lines.push(text) } as unknown as Terminal;

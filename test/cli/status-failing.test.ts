@@ -15,7 +15,7 @@ workgroups:
   - { id: other, energyStreams: [{ table: solar, field: e, method: total_energy }] }
 `;
 
-/** A data folder in which a worker has written this status, this long ago. */
+/** A data folder with this status of a worker, written this long ago. */
 async function written(write: (book: StatusBook, nowMs: number) => void, agoMs = 0) {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
@@ -36,7 +36,7 @@ const trouble: Trouble = {
   message: 'it has been failing since noon: a number is too large; correct it',
 };
 
-test('status has an exit code of its own if a stage has failed for minutes, and names workgroup and stage', async () => {
+test('status has a special exit code if a stage has failed for minutes, and names workgroup and stage', async () => {
   const cwd = await written((book, nowMs) => {
     book.update('home', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
@@ -135,7 +135,7 @@ test('a half-written status file counts as missing', async () => {
   expect(stdout).toMatch(/^home +never run /m);
 });
 
-test('control characters in names are not printed, neither in tables nor in lines nor in JSON', async () => {
+test('control characters in names are not printed in tables, in lines or in JSON', async () => {
   const source = 'roof\u001b]0;title\u0007\u202e\u009b31m\nfailing: workgroup other';
   const cwd = await written((book, nowMs) => {
     book.update('home', 'poll', {

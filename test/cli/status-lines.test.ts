@@ -70,7 +70,7 @@ test('a finished import has its energy by source, or only the first line of its 
     );
 });
 
-test('a process that works with an older configuration is told with the reason', () => {
+test('a process with an older configuration is printed with the reason', () => {
   const answer = (state: Partial<ConfigState>, roles = ['worker']) => ({
     processId: 7,
     roles,

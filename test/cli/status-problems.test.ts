@@ -16,7 +16,7 @@ workgroups:
   - { id: home, energyStreams: [{ table: solar, field: e, method: total_energy, modulus: 99999, maxPower: 1 kW }] }
 `;
 
-test('status shows the problems that the worker found and those of the configuration, below the table', async () => {
+test('status shows the problems that the worker found and the problems of the configuration, below the table', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   mkdirSync(join(cwd, 'data'));

@@ -13,7 +13,7 @@ function thrownBy(work: () => void): unknown {
 }
 
 test('a full disk is a retryable error in plain words', () => {
-  // A device on which every write finds the disk full.
+  // A device that is full for every write.
   const error = fromSystemError(thrownBy(() => writeFileSync('/dev/full', 'x')));
   expect(error).toBeInstanceOf(TransientError);
   expect(error).toMatchObject({

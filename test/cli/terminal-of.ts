@@ -1,6 +1,6 @@
 import type { Terminal } from '../../src/service/terminal.ts';
 
-/** A terminal whose standard error is kept. */
+/** A terminal that keeps its standard error. */
 export function terminalOf({ isInteractive }: { isInteractive: boolean }) {
   const texts: string[] = [];
   const terminal: Terminal = {

@@ -10,7 +10,7 @@ import { InputError, TerminalError, TransientError } from '../../src/lib/errors.
 import type { Trouble } from '../../src/pipeline/trouble.ts';
 import { terminalOf } from './terminal-of.ts';
 
-test('an age is told in the largest unit of which two have passed', () => {
+test('an age is printed in the largest unit of which at least two have passed', () => {
   const SECOND = 1_000;
   const MINUTE = 60 * SECOND;
   const HOUR = 60 * MINUTE;
@@ -27,7 +27,7 @@ test('an age is told in the largest unit of which two have passed', () => {
   expect([formatAgo(5_000, 0), formatAgo(undefined, 0)]).toEqual(['0 s ago', '-']);
 });
 
-test('the time that is left is told in minutes from 90 s on', () => {
+test('the remaining time is printed in minutes from 90 s on', () => {
   expect([-3, 0.4, 89.4, 90, 149, 5_400].map(formatSeconds)).toEqual([
     '0 s',
     '0 s',

@@ -113,7 +113,7 @@ describe('lost positions', () => {
     expect(gapAfter([510, 520])).toMatchObject({ fromTimeMs, toTimeMs: startTimeMs + 510_000 });
   });
 
-  test('on a server whose clock is behind lead to its start, not to its tail', () => {
+  test('on a server with a clock that is behind lead to its start, not to its tail', () => {
     const gone = advancePosition(at(500), failed({ status: 410, aboutPosition: 'yes', retryable: false }));
     if (gone.kind !== 'restart') throw new Error(gone.kind);
     expect(advancePosition(gone.position, batch([], { clamped: 'future', nextOffset: 700n }))).toMatchObject({

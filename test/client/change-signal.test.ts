@@ -16,7 +16,7 @@ test('a wait ends with a change or an abort, and a call after the abort throws i
   await expect(changes.wait(late(), stopping.signal)).rejects.toThrow('the worker stops');
 });
 
-test('a wait ends with its time, and one whose time is over says so', async () => {
+test('a wait ends with its time, and a wait after that time says that it is over', async () => {
   const changes = createChangeSignal();
   expect(await changes.wait(performance.now() + 5, undefined)).toBe(true);
   expect(await changes.wait(performance.now() - 1, undefined)).toBe(false);

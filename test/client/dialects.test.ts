@@ -260,7 +260,7 @@ test('the reader gives up on a server that ignores the offset', async () => {
   expect(vendor.requests.length).toBeLessThan(10);
 });
 
-test('our own server speaks the plain dialect', () => {
+test('our own server uses the plain dialect', () => {
   expect(plainDialect).toMatchObject({
     encoding: 'cbor',
     list: 'messages',

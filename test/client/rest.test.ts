@@ -53,7 +53,7 @@ describe('the request', () => {
     expect(vendor.requests[0]).toMatchObject({ authorization: 'Bearer secret', acceptEncoding: 'identity' });
   });
 
-  test('a base address may have a path of its own', async () => {
+  test('a base address may have a path', async () => {
     const { vendor } = await vendorAnd();
     await sourceOf(`${vendor.url}/energy/`).fetch(oldest);
     expect(vendor.requests[0]!.url).toMatch(/^\/energy\/api\/v1\/tables\/acme\/-\/latest/);
@@ -133,17 +133,20 @@ describe('redirects', () => {
 describe('the watchdog', () => {
   const timeouts = { headersMs: 150, bodyMs: 150, totalMs: 400 };
 
-  test.runIf(isFull)('ends a request without an answer, and one whose body stops', async () => {
-    const { vendor, source } = await vendorAnd({ timeouts: { ...timeouts, totalMs: 60_000 } });
-    vendor.append(50);
-    vendor.faults = ['hang', 'stall'];
-    await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });
-    await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });
-    // The source still works.
-    expect((await source.fetch(oldest)).status).toBe(200);
-  });
+  test.runIf(isFull)(
+    'ends a request without an answer, and a request if the body of the answer stops',
+    async () => {
+      const { vendor, source } = await vendorAnd({ timeouts: { ...timeouts, totalMs: 60_000 } });
+      vendor.append(50);
+      vendor.faults = ['hang', 'stall'];
+      await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });
+      await expect(source.fetch(oldest)).rejects.toMatchObject({ code: 'AnswerTimeout' });
+      // The source still works.
+      expect((await source.fetch(oldest)).status).toBe(200);
+    },
+  );
 
-  test('ends an answer that goes on for too long', async () => {
+  test('ends an answer that continues for too long', async () => {
     const trickling = await serve((_, response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write('.'), 5);
@@ -200,7 +203,7 @@ describe('the body', () => {
     }
   });
 
-  test('goes into a buffer that was handed back, but not into one that is in use', async () => {
+  test('goes into a buffer that was handed back, but not into a buffer that is in use', async () => {
     const url = await serve((request, response) => {
       const size = Number(new URL(request.url ?? '', 'http://x').searchParams.get('limit'));
       response.end(Buffer.alloc(size, String(size)));

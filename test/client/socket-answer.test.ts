@@ -42,7 +42,7 @@ describe('frames form one answer', () => {
     expect(Buffer.from(lines.bytes).toString()).toBe('{"a":1}\n{}\n');
   });
 
-  test('with the start of the subscription, whose position counts only without a frame', () => {
+  test('with the start of the subscription; its position counts only without a frame', () => {
     const beginning = { nextOffset: 7n, epoch: 'e', clamped: 'retention' } as const;
     expect(textOf(beginningFrame(beginning))).toBe(
       '{"messages":[],"nextOffset":"7","epoch":"e","clamped":"retention"}',

@@ -81,7 +81,7 @@ test('every message is delivered once and in order, for any dialect and any faul
 });
 
 test.each(['both', 'none'] as const)(
-  'an expired offset, told %s, is one gap over the socket too, and everything retained is delivered once',
+  'an expired offset, reported %s, is one gap over the socket too, and everything retained is delivered once',
   async (answers) => {
     const { vendor, socket, source } = await startForTest({ socket: { answers } });
     vendor.append(5);
@@ -95,7 +95,7 @@ test.each(['both', 'none'] as const)(
   },
 );
 
-test.each([true, false])('a recreated log is read from its start, epochs told: %s', async (saysEpoch) => {
+test.each([true, false])('a recreated log is read from its start, epochs reported: %s', async (saysEpoch) => {
   const { vendor, source } = await startForTest({ dialect: { saysEpoch }, socket: { saysEpoch } });
   vendor.append(10);
   const before = await read(source, oldest, 10);

@@ -5,7 +5,7 @@ import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { oldest, read, startForTest, valuesOf } from './start-socket-source.ts';
 
-test('a connection that is neither let in nor refused is given up, and tried again', async () => {
+test('a connection that is not accepted and not refused is given up, and tried again', async () => {
   const { vendor, socket, source } = await startForTest({ bounds: { connectMs: 200, graceMs: 0 } });
   socket.faults = ['leave-waiting'];
   const expected = valuesOf(vendor.append(3));

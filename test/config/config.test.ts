@@ -125,7 +125,7 @@ workgroups:
   });
 });
 
-test('a log in Redis needs an address, its own or that of the queue, even if other settings are wrong', () => {
+test('a log in Redis needs its own address or the address of the queue, even if other settings are wrong', () => {
   const needed = expect.stringContaining('such as "redis://127.0.0.1:6379"');
   expect(problemsOf('stream: { log: redis }')).toEqual({ 'stream.redisUrl': needed });
   expect(problemsOf('stream: { log: redis }\nhttp: { port: x }\nqueue: { backend: redis }')).toEqual({
@@ -270,7 +270,7 @@ test('a file that is no regular file, or too large, is refused and not read', ()
   ]);
 });
 
-test('a NUL character is refused wherever it is, with its path', () => {
+test('a NUL character is refused in every text, with its path', () => {
   writeFileSync(join(cwd, 'binary'), 'a\0b');
   const problems = problemsOf(String.raw`
     dataDir: "a\0b"

@@ -199,7 +199,7 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
     );
   });
 
-  test('a register epoch for another source than the one to which the field is booked', () => {
+  test('a register epoch for a source that the field is not booked to', () => {
     const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
     const registerChanges = [
       { ...epoch, source: 'default' },

@@ -53,7 +53,7 @@ test('every listener is called, even if an earlier one fails', () => {
   expect(called).toEqual(['home']);
 });
 
-test('a workgroup whose inputs have changed keeps its warehouse open', () => {
+test('a workgroup with changed inputs keeps its warehouse open', () => {
   const withTopic = (topic: string) => {
     const rules = [{ topic, table: 't', device: 'x', fields: { p: 'payload' } }];
     const inputs = { mqtt: [{ id: 'house', url: 'mqtt://127.0.0.1', rules }] };

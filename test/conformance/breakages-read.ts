@@ -210,7 +210,7 @@ export const readCases: Case[] = [
     }),
   },
   {
-    name: 'an empty offset is none',
+    name: 'an empty offset counts as no offset',
     fails: ['offset.invalid'],
     ...onQuery((query) => {
       if (query.get('offset') === '') query.delete('offset');
@@ -336,7 +336,7 @@ export const readCases: Case[] = [
     },
   },
   {
-    name: 'a limit of 0 is none',
+    name: 'a limit of 0 counts as no limit',
     fails: ['limit.invalid'],
     ...onQuery((query) => {
       if (query.get('limit') === '0') query.delete('limit');

@@ -33,7 +33,7 @@ export const accessCases = (token: string, restrictedToken: string): Case[] => [
     },
   },
   {
-    name: 'a workgroup that there is has an answer of its own',
+    name: 'an existing workgroup has another answer than an unknown one',
     fails: ['access.workgroup-hidden'],
     response: ({ body }, { workgroup }) => {
       if (workgroup === 'other') body.message = 'it is there, but not for you';
@@ -144,7 +144,7 @@ export const errorCases: Case[] = [
     },
   },
   {
-    name: 'the status in an error is another than that of the answer',
+    name: 'the status in an error differs from the status of the answer',
     fails: ['error.map'],
     response: (answer) => {
       if (isError(answer)) answer.body.status = 500;
@@ -158,12 +158,12 @@ export const errorCases: Case[] = [
     },
   },
   {
-    name: 'a request too many is not told how long to wait',
+    name: 'the answer to too many requests does not say how long to wait',
     fails: ['error.retry-after'],
     ...busyOnce({}),
   },
   {
-    name: 'nothing is, and a request too many is told how long to wait',
+    name: 'nothing is, and the answer to too many requests says how long to wait',
     fails: [],
     ...busyOnce({ 'retry-after': '0' }),
   },

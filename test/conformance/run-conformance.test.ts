@@ -55,7 +55,7 @@ test.each([
   expect(await findingsOf([{ ...rule, ...(timed && { timed }) }], bare)).toEqual(expected);
 });
 
-test('a rule is skipped, and not checked, as long as one of its needs is missing', async () => {
+test('a rule is skipped, and not checked, while one of its needs is missing', async () => {
   let checked = 0;
   const count = () => {
     checked += 1;
@@ -82,7 +82,7 @@ test('a rule that cannot be tested is skipped with its reason, and an error that
   await expect(findingsOf([broken], bare)).rejects.toThrow('a fault of the check');
 });
 
-test('after an interruption no result is reported, neither of the rule under way nor of the next ones', async () => {
+test('after an interruption no result is reported, of the current rule or of the next ones', async () => {
   const controller = new AbortController();
   const passes = ruleOf(() => undefined);
   const interrupted = ruleOf(() => controller.abort());

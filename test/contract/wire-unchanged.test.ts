@@ -48,6 +48,6 @@ function jsonSchema(schema: z.ZodType): unknown {
  * stream will notice (a limit, a name, an error, what may be sent), then run this file with `--update`. If it
  * was not meant, undo the change: devices and readers in the field speak the wire as it was.
  */
-it('the wire is that of the stored file, so nothing has changed for other programs', async () => {
+it('the wire is equal to the stored file, so nothing has changed for other programs', async () => {
   await expect(wire()).toMatchFileSnapshot('wire.txt');
 });

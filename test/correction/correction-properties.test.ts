@@ -66,7 +66,7 @@ const anyDay = fc
   .tuple(fc.constantFrom('2026-03-28', '2026-03-29', '2026-03-30'), fc.integer({ min: 0, max: 100_000 }))
   .map(([day, energyWh]): CaseCorrection => ({ kind: 'set_day', day, energyWh }));
 
-/** Stores a correction; one that overlaps another is refused, whatever came before it. */
+/** Stores a correction. A correction that overlaps another one is always refused. */
 async function tryCorrect(shard: Parameters<typeof correct>[0], correction: CaseCorrection) {
   try {
     return (await correct(shard, correction)).correction.id;
@@ -134,7 +134,7 @@ function comparable({ series, ...state }: Awaited<ReturnType<typeof stateOf>>) {
   return { ...state, series: series.map(({ step_ms: _, ...one }) => one) };
 }
 
-test('the intervals of a corrected day add up to the day, and those of a corrected time to the set energy', {
+test('the intervals of a corrected day add up to the day, and the intervals of a corrected time to the set energy', {
   timeout: 600_000,
 }, async () => {
   await fc.assert(

@@ -92,7 +92,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   onTestFinished(() => lake.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
-    // The client keeps connections open, for which `close` would wait.
+    // The client keeps connections open, and `close` would wait for them.
     app.server.closeAllConnections();
     await app.close();
   });
@@ -339,7 +339,7 @@ test('a token of device groups does not see that an estimate was made from a dev
   expect((await get()).body).toMatchObject({ corrections: [{ basis: { device: OTHER } }] });
 });
 
-test('a token of device groups undoes nothing while it is not known whose correction it is', async () => {
+test('a token of device groups undoes nothing while the device of the correction is unknown', async () => {
   const error = new TransientError('Busy', 'the disk is full');
   let done = 0;
   const { post, issue } = await openRoutes({

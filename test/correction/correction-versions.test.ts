@@ -114,7 +114,7 @@ test.runIf(isFull)(
   },
 );
 
-test('a day whose readings are all excluded is withdrawn, and returns after an undo', async () => {
+test('a day is withdrawn if all its readings are excluded, and returns after an undo', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [
     { event_time: '2024-06-01T10:00:00Z', data: { power: 1_000 } },

@@ -208,7 +208,7 @@ describe('the message decoder', () => {
     expect(kept.includes(bad)).toBe(true);
   });
 
-  it.each(['solar', 'grid', 'power', 'fine'])('rejects a message whose %s is not UTF-8', (text) => {
+  it.each(['solar', 'grid', 'power', 'fine'])('rejects a message if its %s is not UTF-8', (text) => {
     const item = { device: DEVICE, source: 'grid', event_time: 5, data: { power: 'fine' } };
     const { bytes } = encodeMessages([item], 'solar');
     const bad = Buffer.from(bytes);

@@ -19,7 +19,7 @@ test.each([
   ['CBOR', (messages: unknown[]) => encodeCbor({ messages })],
   ['JSON', (messages: unknown[]) => Buffer.from(jsonText({ messages }))],
 ])(
-  'of more names than there may be, %s messages with a new one are set aside, and all others go on',
+  'of more names than allowed, %s messages with a new name are set aside, and all others land',
   (_, body) => {
     // The table `solar` is also a name.
     const names = createNameTable([], { namesMax: 3 });

@@ -32,7 +32,7 @@ test('each example of settings is a valid configuration', () => {
   }
 });
 
-test('the body of a webhook is the one that is shown', async () => {
+test('the body of a webhook is equal to the example of the page', async () => {
   const receiver = await startReceiver();
   const { facts, round } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
   facts.silences = [{ device: 'garage', silentMs: 3_600_000, lastSeenMs: Date.UTC(2026, 10, 20, 10, 12) }];

@@ -31,7 +31,7 @@ test('the figure of the parts has their arrows, without those that a longer way 
   expect(drawn).toEqual(arrows);
 });
 
-test('the table of the parts is that of the rules for imports', () => {
+test('the table of the parts is equal to the rules for imports', () => {
   expect(parts.slice(0, foundation.length).map(({ name }) => name)).toEqual(foundation);
   const rows = parts.map(({ name, paths, mayUse }, index) => {
     const isFoundation = index < foundation.length;
@@ -122,7 +122,7 @@ test('a message is followed all the way', () => {
   ]);
 });
 
-test('the listed calls are those of steps that no earlier step imports', () => {
+test('the listed calls are the calls of steps that no earlier step imports', () => {
   const unused = Object.keys(callsOfGivenParts).filter((path) =>
     ways
       .filter(({ files }) => files.some((step) => step.path === path))
@@ -224,7 +224,7 @@ test('every folder of the data folder has its writers in the table', () => {
       .matchAll(/^\| (`.+?`) \|/gm),
   ]
     .flatMap(([, cell]) => words(cell!))
-    // DuckDB's tables have rows of their own. Caches and locks are rebuilt by each process.
+    // DuckDB's tables have separate rows. Caches and locks are rebuilt by each process.
     .filter((folder) => !/^(warehouse|queue|status|lock)\//.test(folder));
   expect(folders.filter((folder) => !rows.some((row) => row.includes(folder)))).toEqual([]);
 });

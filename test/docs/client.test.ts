@@ -28,7 +28,7 @@ const installed = join(project, 'node_modules', 'wattline');
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /**
- * Builds what the client needs, packs it as npm does, and unpacks it into a project of its own next to the
+ * Builds what the client needs, packs it as npm does, and unpacks it into a separate project next to the
  * libraries.
  */
 beforeAll(() => {

@@ -180,7 +180,7 @@ test.each([
   expect(packageFile.devDependencies.node).toMatch(new RegExp(`^\\^${version}\\.`));
 });
 
-test('the license is that of the package', () => {
+test('the license is the license of the package', () => {
   expect(packageFile.license).toBe('MIT');
   expect(read('LICENSE')).toMatch(/^MIT License\n\nCopyright \(c\) \d{4} The Wattline authors\n/);
 });

@@ -139,7 +139,7 @@ async function correctDays(shard: Shard, device: string, nowMs: number): Promise
 }
 
 test.runIf(isFull)(
-  'every query of the cookbook answers what it says, with the columns that it says, on the views and on the files',
+  'every query of the cookbook gives the described rows and columns, on the views and on the files',
   async () => {
     expect(new Set(recipes.map(({ title }) => title)).size).toBeGreaterThanOrEqual(12);
     const lake = await publishSite();

@@ -40,7 +40,7 @@ function evaluate(expression: string, known: Readonly<Record<string, number>>): 
     .trim()
     .replace(/[A-Za-z]\w*/g, (name) => (Object.hasOwn(known, name) ? String(known[name]) : name));
   if (!/^[\d_.\s*/+()-]+$/.test(plain.replace(/\de\d/g, '0')) || !/\d/.test(plain)) return undefined;
-  // Neither a negative number nor an address such as 0.0.0.0.
+  // Not a negative number, and not an address such as 0.0.0.0.
   if (!/^[\d(]/.test(plain) || /\d\.\d+\./.test(plain)) return undefined;
   const value: unknown = new Function(`return ${plain}`)();
   return typeof value === 'number' ? value : undefined;

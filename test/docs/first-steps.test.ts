@@ -12,7 +12,7 @@ import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
-/** A zone in which it is noon or so, so that half an hour ago is the same day. */
+/** A zone where it is about noon, so that half an hour ago is the same day. */
 function zoneOfNoon(): string {
   const hours = new Date().getUTCHours() - 12;
   return `Etc/GMT${hours < 0 ? '' : '+'}${hours}`;

@@ -54,7 +54,7 @@ test('what a row says to be in a file is there', () => {
   expect(named.filter((one) => !isThere(one))).toEqual([]);
 });
 
-test('the lists that the glossary gives are those of the code', () => {
+test('the lists of the glossary are equal to the lists of the code', () => {
   const listOf = (word: string) =>
     [
       ...rows

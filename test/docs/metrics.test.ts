@@ -81,7 +81,7 @@ interface Panel {
   datasource?: { uid: string };
 }
 
-test('panels have ids, places and data sources of their own', () => {
+test('panels have unique ids and places, and data sources', () => {
   expect(dashboards.map(({ path }) => path).sort()).toEqual([
     'ops/grafana/wattline-energy.json',
     'ops/grafana/wattline-operators.json',

@@ -74,7 +74,7 @@ test('the page lists every bound on work as it is, and what is beyond it', () =>
   for (const cells of rows) expect(cells).toHaveLength(4);
 });
 
-test('chapter 45 and the classifier have no number of their own: each is a constant or a bound on work', () => {
+test('chapter 45 and the classifier have no number without a name: each is a constant or a bound on work', () => {
   const pattern = '{classify-*,judge-*,break-*,outliers,register-rule,find-power-spikes,runs-between}.ts';
   const files = globSync(`src/rollup/${pattern}`, { cwd: repositoryRoot });
   const code = files.map((file) => readFileSync(join(repositoryRoot, file), 'utf8'));

@@ -32,7 +32,7 @@ test('every quoted message and event is one of the product', () => {
   expect(unknown).toEqual([]);
 });
 
-test('every reason for which a report answers 503 is on the page', () => {
+test('every reason for a 503 of a report is on the page', () => {
   const words = Object.values(lakeFailureReasons).map((reason) => reason.split(';')[0]!);
   expect(words.filter((text) => !page.includes(`| \`${text}\` |`))).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { endFacts } from '../../src/doctor/end-facts.ts';
 import { type Check, ok, runChecks } from '../../src/doctor/run-checks.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/lib/time.ts';
 
-test('a check that hangs and one that fails are problems, and the others are answered in their order', async () => {
+test('a check that hangs and a check that fails are problems, and the others are answered in their order', async () => {
   let aborted: unknown;
   const checks: Check[] = [
     { name: 'first', run: async () => [ok('fine')] },

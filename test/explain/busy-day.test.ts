@@ -6,7 +6,7 @@ import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { handSum } from './by-hand.ts';
 import { explain, linesOf, series, streams } from './explained-page.ts';
 
-describe('a day on which everything happens', () => {
+describe('a day with everything that can happen', () => {
   const meter: Array<[number, number | string]> = [
     [0, 50_000],
     [1, 51_000],

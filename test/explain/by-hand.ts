@@ -31,7 +31,7 @@ function registerSum(
       };
       const grownWh = after!.indexWh - before!.indexWh;
       const even = (allMs - allMilliseconds) / allMs;
-      // What time without power takes: its even share, and no more than power leaves.
+      // The energy of time without power: its even share, but at most the rest that power leaves.
       const rest = boundary.power ? Math.min(even, Math.max(0, 1 - allWh / grownWh)) : even;
       const unknown =
         allMilliseconds === allMs ? 0 : (passedMs - beforeMilliseconds) / (allMs - allMilliseconds);

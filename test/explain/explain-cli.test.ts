@@ -25,7 +25,7 @@ const configuration = {
 
 // report/explain.test.ts has HTTP, and docs/first-steps.test.ts the command.
 test.runIf(isSoak)(
-  'a day is explained alike by the command and over HTTP, beside a running service and without one',
+  'the command and HTTP give the same explanation of a day, with and without a running service',
   async () => {
     const service = await createServiceProcess(configuration);
     await service.start();

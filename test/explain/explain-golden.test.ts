@@ -10,7 +10,7 @@ import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { handSum, stepSum } from './by-hand.ts';
 
 /**
- * A few cases of one zone at a time, because each has energy streams of its own, and their number in a
+ * A few cases of one zone at a time, because each case has its own energy streams, and their number in a
  * workgroup is limited.
  */
 const SITE_CASES_MAX = 40;

@@ -47,7 +47,7 @@ test('numbers, counts and lists are written for people', () => {
   expect(nearestText({ before: null, after: null })).toBe('');
 });
 
-test('a time has its date on another day, and its offset on a day on which the clock changes', () => {
+test('a time has its date on another day, and its offset on a day with a change of the clock', () => {
   expect(day.clock(startMs + 12 * HOUR_MS)).toBe('12:00:00');
   expect(day.clock(startMs - HOUR_MS)).toBe('2026-11-19 23:00:00');
   const changed = timeOfDayFormat('2026-10-25', 'Europe/Paris');

@@ -4,7 +4,7 @@ import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { DAY, explain, linesOf, series, streams } from './explained-page.ts';
 
-test('a day on which nothing happened is short', async () => {
+test('a day without events is short', async () => {
   const shard = await openTestShard();
   const hours = Array.from({ length: 97 }, (_, index): [number, number] => [index / 4, 5_000 + 10 * index]);
   await landReadings(shard, series('roof', 'total', hours));

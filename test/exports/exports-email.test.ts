@@ -123,7 +123,7 @@ test('names cannot change the mail, and long lists are cut with their number', (
   expect(text).toContain('0.01 kWh');
 });
 
-test('a silent device is named, with or without a flag, and one that sleeps since the evening is not', () => {
+test('a silent device is named, with or without a flag, and a device that has slept since the evening is not named', () => {
   const publishedAtMs = Date.parse('2026-11-20T05:30:00Z');
   const eveningMs = Date.parse('2026-11-19T16:30:00Z');
   const offline = (index: number, reason: string, lastSeenMs: number): DeviceState => ({

@@ -86,7 +86,7 @@ test('a restated day changes the sums from it on, and a day that is unknown agai
     '2026-11-16T23:00:00.000Z': { state: 0, sum: 12.345 },
     '2026-11-18T23:00:00.000Z': { state: 4, sum: 16.345 },
   });
-  // If the first days are lost here, the sum goes on from the row before.
+  // If the first days are lost here, the sum continues from the row before.
   await at.shard.transaction(async (connection) => {
     await connection.run("DELETE FROM daily_energy WHERE day < DATE '2026-11-19'");
     await connection.run("INSERT INTO dirty_partition VALUES ('daily_energy', '2026-11')");
@@ -97,7 +97,7 @@ test('a restated day changes the sums from it on, and a day that is unknown agai
   expect(sent(server)).toHaveLength(messages);
 });
 
-test('a delivery that is cut goes on after a restart, and is not made again', async () => {
+test('a delivery that is interrupted continues after a restart, and does not begin again', async () => {
   const { server, at } = await openHome();
   await storeDays(at.shard, [{ day: '2026-11-19', device: 2, energyWh: 10 }]);
   await at.publish();
@@ -115,7 +115,7 @@ test('a delivery that is cut goes on after a restart, and is not made again', as
   expect(rowsOf(server)['2026-11-18T23:00:00.000Z']).toEqual({ state: 4, sum: 17.346 });
 });
 
-test('a message has at most 1,000 days, and the sum goes on in the next one', async () => {
+test('a message has at most 1,000 days, and the sum continues in the next one', async () => {
   const server = await startHomeAssistant();
   const known = Array.from({ length: 1_004 }, (_, index) => [addDays('2022-01-01', index), 10] as const);
   const series = { id, name: 'roof inverter', days: Object.fromEntries(known) };
@@ -146,7 +146,7 @@ test('a refused token or command says what to do, is tried again, and is never s
 });
 
 test.runIf(isSoak)(
-  'a server that talks nonsense or too much fails the delivery, one that says nothing can be left, and the run waits',
+  'the delivery fails if a server sends nonsense or too much; a silent server does not block the end, and the run waits',
   async () => {
     const stop = new AbortController();
     const greetings: Array<(send: (text: string) => void) => void> = [
@@ -176,7 +176,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('an answer that is not understood changes nothing there', async () => {
+test('an answer that is not understood changes no statistics', async () => {
   const { server, at } = await openHome();
   server.rows = { [id]: [{ start: 'yesterday', sum: 'much' }] };
   await expect(run(at)).rejects.toThrow('something that is not understood');
@@ -201,7 +201,7 @@ test('ids have only what Home Assistant allows, and differ if names do', () => {
   }
 });
 
-test('the example of the page is a configuration, and its id is the one that is said', () => {
+test('the example of the page is a configuration, and its id is the id on the page', () => {
   const page = 'docs/home-assistant.md';
   const { workgroups, exports } = configSchema.parse(parse(blocksOf(page, 'yaml')[1]!));
   expect(exports[0]!.destination.homeAssistant).toBeDefined();

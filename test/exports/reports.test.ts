@@ -136,7 +136,7 @@ test('meter data, budgets, reconciliation and variance are exported as their end
   ]);
   expect(readSheet(sheet, 2)).toContainEqual(['Meters without a budget (left out)', 'NEW']);
   expect(readSheet(sheet, 2)).toContainEqual(['Scenarios', 'GRID-1: P50']);
-  // Each meter has its own scenario: NEW has nothing but P50 in May, GRID-1 a contract from the 2nd on.
+  // Each meter has its own scenario: NEW has only P50 in May, and GRID-1 has a contract from the 2nd on.
   await at.put(
     budgets(budget('NEW', '2026-05', 3_100), budget('GRID-1', '2026-05-02/2026-05-31', 60_000, 'contract')),
   );

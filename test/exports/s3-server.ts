@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /**
- * A bucket server that ignores conditions, and takes only what is signed as S3 asks for: its own reading of
- * the signature, not that of the library.
+ * A bucket server that ignores conditions, and takes only requests that are signed as S3 asks for. It checks
+ * the signature with its own code, not with the library.
  */
 export interface S3Server {
   url: string;

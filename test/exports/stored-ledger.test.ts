@@ -92,7 +92,7 @@ test.each([
     receiver.atRequest(undefined);
     const before = await ledgerOf(bucket, at, 'test').runs();
     expect(before).toMatchObject([{ period: '2026-11-19', state: 'waiting' }]);
-    // The lake changes meanwhile. The file is the one that may have been delivered.
+    // The lake changes meanwhile. It is the file that may have been delivered.
     await storeDays(at.shard, [{ ...day, energyWh: 1 }]);
     await at.publish();
 
@@ -115,7 +115,7 @@ test.each([
     expect(await ledgerOf(bucket, at, 'test').runs()).toMatchObject([
       { state: 'delivered', attempts: 1, file: { sha256: before[0]!.file!.sha256 } },
     ]);
-    // Neither machine nor bucket keeps a delivered file.
+    // The machine and the bucket keep no delivered file.
     expect(readdirSync(join(at.dataDir, 'exports', 'export1-second'))).toEqual([]);
     expect(readdirSync(join(bucket, 'exports/export1/outbox'))).toEqual([]);
   },

@@ -64,7 +64,7 @@ test.skipIf(s3Missing)(
 
 /**
  * Changes a byte in the middle of the newest pack.
- * @returns the newest commit, which needs it, and the newest one that does not
+ * @returns the newest commit, which needs it, and the newest commit that does not need it
  */
 async function damageNewestPack(store: ObjectStore): Promise<{ damaged: number; sound: number }> {
   const commits = [];

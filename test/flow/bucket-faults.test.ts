@@ -47,7 +47,7 @@ test.skipIf(s3Missing).each(runs)(
     const service = await startFaultyService(seed, lossShare);
     const { stream, reports, head, untilStored } = service;
     /**
-     * Messages that were acknowledged, and those of batches without an answer, which can be stored or not.
+     * Messages that were acknowledged, and messages of batches without an answer, which can be stored or not.
      */
     let sent = 0;
     let unclear = 0;

@@ -37,7 +37,7 @@ test.skipIf(s3Missing)(
     const newest = (await head())!;
     const late = fileKey(newest.files.find(({ dataset }) => dataset === 'messages')!);
     const bytes = (await bundledStore(store, newest).get(late))!;
-    // The other files of its bundle become objects of their own.
+    // The other files of its bundle become separate objects.
     for (const key of bundledFiles(newest).keys())
       await store.put(key, { bytes: (await bundledStore(store, newest).get(key))! });
     for (const { key } of newest.bundles ?? []) await store.remove(key);

@@ -52,7 +52,7 @@ test.runIf(isSoak && !s3Missing)(
   },
 );
 
-/** Starts a service that is refused, which needs no process of its own. */
+/** Starts a service that is refused. It needs no separate process. */
 function startIn({ config }: ServiceProcess, role: ProcessRole) {
   return runCommand([role], { cwd: join(config.dataDir, '..') });
 }

@@ -9,7 +9,7 @@ const device = '00000000-0000-4000-8000-00000000000a';
 const HOUR_SECONDS = 3_600;
 
 test.skipIf(fakeTimeLibrary === undefined)(
-  'a clock that is set forward and back loses no message, and publications go on',
+  'a clock that is set forward and back loses no message, and publications continue',
   async () => {
     const cwd = tempDir();
     const time = createFakeTime(cwd);

@@ -69,7 +69,7 @@ test.runIf(isFull)(
     const config = loadConfig({ cwd, environment: {} });
     expect(await queryLake(config, 'home', energy)).toBeUndefined();
 
-    // What it prints is a mapping file.
+    // Its output is a mapping file.
     writeFileSync(
       join(cwd, 'mapping.yaml'),
       dry.stdout.replace(/^device:\n {2}id: .*$/m, 'device:\n  column: Gerät'),
@@ -139,7 +139,7 @@ Month    Source      kWh  Devices  Days
 2026-03  default  48.000        1     2
 2026-04  default  24.000        1     1
 `);
-    // The printed energy is that of the lake.
+    // The printed energy is the energy of the lake.
     const config = loadConfig({ cwd, environment: {} });
     const days = await queryLake(config, 'home', energy);
     expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
@@ -148,7 +148,7 @@ Month    Source      kWh  Devices  Days
       ', 72 rows; 144 readings accepted; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
     );
 
-    // The energy of an import is that of its own devices, sources and days.
+    // The energy of an import is the energy of its own devices, sources and days.
     configure(cwd, [...energyStreams, ...home.energyStreams]);
     const other = '0b0e7c1e-0000-4000-8000-000000000002';
     /** Hourly registers of this many days from 1 March on, with this many Wh an hour. */
@@ -241,7 +241,7 @@ test.runIf(isSoak)(
     writeFileSync(join(cwd, 'one.csv'), text([5]));
     const single = await runCommand(['import', 'one.csv', ...to], { cwd });
     expect(single.stderr).toContain('Its readings were accepted, but a register needs two readings');
-    // A misspelt table is reported, with the one that is meant.
+    // A misspelt table is reported, with the intended one.
     writeFileSync(join(cwd, 'typo.csv'), text([5, 6]));
     const typo = await runCommand(['import', 'typo.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
     expect(typo.stderr).toContain('Is table solar meant? Then import the file again with --table solar.');

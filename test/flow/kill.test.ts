@@ -61,7 +61,7 @@ test.runIf(isFull)(
 
     // The register grows by one Wh a message, whatever was killed in between.
     let [energyWh, growthWh] = [0, -1];
-    await until('the energy is that of all messages', async () => {
+    await until('the energy is the energy of all messages', async () => {
       const energy = await queryLake(
         service.config,
         'home',
@@ -78,7 +78,7 @@ test.runIf(isFull)(
 );
 
 /**
- * Posts messages whose counter, register and time all say which one they are.
+ * Posts messages. The counter, the register and the time of each one all identify it.
  * @returns whether they were acknowledged
  */
 async function post({ url, token }: ServiceProcess, first: number): Promise<boolean> {

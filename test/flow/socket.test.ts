@@ -12,7 +12,7 @@ const BATCH = rounds(250, 1_000);
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 
 /**
- * A stream and a worker that reads it over a socket, each a process of its own, with a network between them.
+ * A stream and a worker that reads it over a socket, each a separate process, with a network between them.
  */
 async function startPair() {
   const stream = await createServiceProcess({ logLevel: 'warn', workgroups: [{ id: 'plant' }] }, 'stream');
@@ -41,7 +41,7 @@ async function startPair() {
   return { stream, proxy, worker };
 }
 
-/** Posts messages whose counter says which one they are, again and again until they are acknowledged. */
+/** Posts messages again and again until they are acknowledged. A counter identifies each one. */
 async function post(service: ServiceProcess, first: number, count: number): Promise<void> {
   for (let next = first; next < first + count; next += BATCH) {
     await postBatch(service, next, Math.min(BATCH, first + count - next));
@@ -120,7 +120,7 @@ test(`${MESSAGES} messages read over a socket land exactly once, whatever is kil
     },
     100_000,
   );
-  // A batch whose acknowledgement was lost with the stream has been posted again: its offsets are others.
+  // A batch whose acknowledgement was lost with the stream has been posted again: its offsets are different.
   expect(found?.offsets).toBe(found?.messages);
   const gaps = await queryLake(worker.config, 'home', 'SELECT reason FROM gap');
   expect(gaps).toEqual([]);

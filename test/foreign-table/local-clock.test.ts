@@ -61,7 +61,7 @@ test('an offset is a zone without changes', () => {
 });
 
 test.each(zones)(
-  'a log in %s that goes on at least every half hour gives the instants that it was made of',
+  'a log in %s with a row at least every half hour gives the instants that it was made of',
   (zone) => {
     const steps = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 200 });
     // Around the changes of many years, which is where it can go wrong.
@@ -96,7 +96,7 @@ describe('the order of a series tells a repeated hour apart', () => {
 
   test.each<[string, string[], number]>([
     ['where it shows both hours', ['01:30', '02:00', '02:30', '02:00', '02:30', '03:00'], 1],
-    ['where it shows an hour twice as one time', ['02:00', '02:00'], 1],
+    ['and show an hour that comes twice as one time', ['02:00', '02:00'], 1],
     ['not where it shows one of them', ['01:30', '02:00', '02:30', '03:00'], 0],
     ['not where it goes back in time', ['03:00', '02:30', '02:00', '02:30', '02:00', '01:30'], 0],
     ['not where it falls twice in the hour', ['02:30', '02:00', '02:30', '02:00'], 0],

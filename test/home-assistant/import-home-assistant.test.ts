@@ -77,7 +77,8 @@ test.runIf(isFull)(
         })),
       ],
     });
-    // 5 days of 12 kWh without the first hour, whose start no reading tells, and 9.6 kWh a day by the power.
+    // 5 days of 12 kWh without the first hour, because no reading shows its start, and 9.6 kWh a day by the
+    // power.
     const sum = (wanted: string) =>
       first.months
         .filter(({ source }: { source: string }) => source === wanted)

@@ -129,7 +129,7 @@ describe('errors outside the stream', () => {
     expect(answer.json()).toMatchObject({ error: 'MethodNotAllowed' });
   });
 
-  test('of HEAD are those of GET without the body', async () => {
+  test('of HEAD are equal to answers of GET without the body', async () => {
     const app = setUp();
     app.get('/a', async () => ({ some: 'thing' }));
     rejectOtherMethods(app, '/a', ['GET']);
@@ -260,7 +260,7 @@ describe('connections', () => {
     expect(app.server.listening).toBe(false);
   });
 
-  test('a request whose headers never end has a time limit', () => {
+  test('a request with headers that never end has a time limit', () => {
     const { server } = setUp();
     expect(server.headersTimeout).toBe(10_000);
     expect(server.requestTimeout).toBe(60_000);

@@ -48,7 +48,7 @@ describe('the rate limit', () => {
     expect(await status(one)).toBe(429);
   });
 
-  test('gives no more than a minute of requests at once, however long a token was idle', async () => {
+  test('gives at most a minute of requests at once, even if a token was idle for long', async () => {
     const { clock, issue, status } = await setUpLimited(3);
     const token = `Bearer ${(await issue()).token}`;
     expect(await status(token)).toBe(200);

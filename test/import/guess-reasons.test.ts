@@ -52,7 +52,7 @@ test('a guess uses the device of the workgroup only if there is exactly one', as
   );
 });
 
-test('a guess names the columns of devices and sources, and dates whose day and month could be swapped', async () => {
+test('a guess names the columns of devices and sources, and dates if their day and month could be swapped', async () => {
   const rows = ['01/02/2026', '02/02/2026', '01/03/2026'].map((day) => `${day} 00:00,SN-1,roof,5\n`);
   expect(await printed(`time,device,source,Zähler\n${rows.join('')}`, {})).toEqual([
     'column: Its values are times, such as "01/02/2026 00:00".',

@@ -119,7 +119,7 @@ describe('the columns of', () => {
     await expect(guess(fileOf('log.csv', text))).rejects.toThrow(message);
   });
 
-  test('a column whose name is too long for a mapping is named', async () => {
+  test('a column with a name that is too long for a mapping is reported', async () => {
     const name = 'p'.repeat(513);
     const guessing = guess(fileOf('log.csv', `time,${name}\n2024-07-01T12:00:00Z,1\n`));
     await expect(guessing).rejects.toThrow(InputError);

@@ -17,7 +17,7 @@ export { DEVICE, testWorkgroup } from './settings.ts';
 
 export const OTHER_DEVICE = '0b0e7c1e-0000-4000-8000-000000000002';
 
-/** A file with this content, in a folder of its own. */
+/** A file with this content, in a separate folder. */
 export function fileOf(name: string, content: string | Uint8Array): string {
   const path = join(tempDir(), name);
   writeFileSync(path, content);

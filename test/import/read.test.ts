@@ -42,7 +42,7 @@ async function cellOf(cell: string, more: Partial<MappingInput> = {}) {
 }
 
 describe('times', () => {
-  test('of ISO 8601 are taken with any zone, and what is none is rejected with the reason', async () => {
+  test('of ISO 8601 are taken with any zone, and other texts are rejected with the reason', async () => {
     const times = {
       '2024-07-01T12:00:00Z': '2024-07-01T12:00:00.000Z',
       '2024-07-01T12:00:00.123456Z': '2024-07-01T12:00:00.123Z',
@@ -52,7 +52,7 @@ describe('times', () => {
       '2024-07-01T12:00:00-0330': '2024-07-01T15:30:00.000Z',
       '2024-07-01 12:00:00 +02:00': '2024-07-01T10:00:00.000Z',
       '2024-07-01t12:00:00z': '2024-07-01T12:00:00.000Z',
-      // Without a zone they are of the one that is configured.
+      // Without a zone they are of the configured zone.
       '2024-07-01 12:00:00': '2024-07-01T10:00:00.000Z',
       '2024-01-01T12:00': '2024-01-01T11:00:00.000Z',
       '2024-07-01': '2024-06-30T22:00:00.000Z',
@@ -122,7 +122,7 @@ describe('values', () => {
     [' ', undefined],
   ])('%j is %j', async (cell, expected) => expect(await cellOf(cell)).toBe(expected));
 
-  test('with a decimal comma, with groups of thousands and with texts for no value of their own', async () => {
+  test('with a decimal comma, with groups of thousands and with special texts for no value', async () => {
     expect(await cellOf('1,5', { decimal: ',' })).toBe(1.5);
     expect(await cellOf('1.234', { decimal: ',' })).toBe('1.234');
     expect(await cellOf('1.234.567,5', { decimal: ',', thousands: '.' })).toBe(1234567.5);

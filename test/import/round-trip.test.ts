@@ -20,9 +20,9 @@ interface Row {
   values: Array<number | string | null>;
 }
 
-// Text that is neither a number nor a word for "no value".
+// Text that is not a number and not a word for "no value".
 const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).map((part) => `x${part}x`);
-// Minus zero has no text of its own, and whole numbers beyond 2^53 are kept as digits.
+// Minus zero has no separate text, and whole numbers beyond 2^53 are kept as digits.
 const isPlain = (value: number) => !Object.is(value, -0) && !/^-?\d{16,}$/.test(String(value));
 const number = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).filter(isPlain),

@@ -39,7 +39,7 @@ test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string 
   ['total_wh', lifetime, 'total_energy', 'Wh', 'only grows, 1,000 to 2,028.4'],
   ['E-Total [MWh]', lifetime, 'total_energy', 'MWh', 'only grows, 1,000 to 2,028.4'],
   ['import_mwh', lifetime, 'total_energy', 'MWh', 'only grows, 1,000 to 2,028.4'],
-  // Neither the name nor a unit shows it, but only energy registers never fall.
+  // The name and the unit do not show it, but only energy registers never fall.
   ['1.8.0', lifetime, 'total_energy', undefined, 'only grows, 1,000 to 2,028.4'],
   ['Ertrag heute (kWh)', today, 'daily_energy', 'kWh', 'restarts each day, 0 to 9.2'],
   ['yield', today, 'daily_energy', undefined, 'restarts each day, 0 to 9.2'],
@@ -56,7 +56,7 @@ test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string 
   expect(await suggested(name, shapeOf)).toEqual([{ field: name, method, unit, why }]);
 });
 
-test('fields that are different amounts by their names are each a source of their own', () => {
+test('fields that are different amounts by their names are each a separate source', () => {
   const stats = {
     values: 72,
     texts: 0,
@@ -94,7 +94,7 @@ test.each<[name: string, shapeOf: (hour: number) => number | string]>([
   ['humidity', power],
   ['uptime', (hour) => hour * 3_600],
   ['id', (hour) => hour],
-])('a field "%s" is taken for neither energy nor power', async (name, shapeOf) => {
+])('a field "%s" is not taken for energy or power', async (name, shapeOf) => {
   const rows = await suggested(name, (hour) => shapeOf(hour)).catch((error: unknown) => error);
   // A column without any number is refused before.
   if (!(rows instanceof Error)) expect(rows).toEqual([]);

@@ -23,7 +23,7 @@ function littleUtf32(character: string): Buffer {
   return Buffer.from([code & 0xff, code >> 8, 0, 0]);
 }
 
-describe('a file whose content does not fit its name is refused with its real type and advice', () => {
+describe('a file with content that does not fit its name is refused with its real type and advice', () => {
   test.each<[string, string | Uint8Array, string]>([
     ['a.csv', '', 'is empty'],
     ['a.csv', gzipSync(table), 'is packed with gzip: its name must end in .gz'],

@@ -67,7 +67,7 @@ test('an XLSX workbook is previewed and imported once', async () => {
   );
   writeFileSync(join(cwd, 'report.xlsx'), workbookOf({ Data: '<row><c><v>1</v></c></row>'.repeat(9) }));
   expect(await refused()).toMatch(/^wattline: report\.xlsx\.csv has a problem/);
-  // A small file, of which each row becomes 16,384 cells.
+  // A small file. Each of its rows becomes 16,384 cells.
   writeFileSync(
     join(cwd, 'report.xlsx'),
     workbookOf({ Wide: '<row><c r="XFD1"><v>1</v></c></row>'.repeat(1_300) }),

@@ -8,7 +8,7 @@ import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { deviceId } from '../support/messages.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
-/** A log that has one reading, whose device has a clock that is fast by `aheadMs`. */
+/** A log with one reading. The clock of its device is fast by `aheadMs`. */
 async function setUp({ aheadMs = 0, source = 'roof' as string | null } = {}) {
   const clock = createTestClock();
   const log = createMemoryLog({ clock, retentionMs: 60 * MINUTE_MS, bytesMax: 1e6, logger: silentLogger });
@@ -42,13 +42,13 @@ test('a reading is found again by its table, device, source, time and values', a
     );
 });
 
-test('a reading without a source is found again, and is not that of a source', async () => {
+test('a reading without a source is found again, and is not taken for a reading of a source', async () => {
   const { item, isStored } = await setUp({ source: null });
   expect(await isStored({ table: 'solar', item: { ...item } })).toBe(true);
   expect(await isStored({ table: 'solar', item: { ...item, source: 'roof' } })).toBe(false);
 });
 
-test('a reading of a device whose clock is fast is found again, although it was stored before its time', async () => {
+test('a reading of a device with a fast clock is found again, although it was stored before its time', async () => {
   const { clock, item, isStored } = await setUp({ aheadMs: 15 * MINUTE_MS });
   await clock.advance(20 * MINUTE_MS);
   expect(await isStored({ table: 'solar', item })).toBe(true);

@@ -84,7 +84,7 @@ test('an input that is connected and cannot store messages is a problem after 30
   expect(problem()).toBeUndefined();
 });
 
-test('the messages of a minute are those of the last 60 s', async () => {
+test('the messages of a minute are the messages of the last 60 s', async () => {
   const { clock, counter } = setUp();
   counter.received(3);
   await clock.advance(30 * SECOND_MS);

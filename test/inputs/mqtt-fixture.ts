@@ -12,8 +12,8 @@ import { readToTail } from '../support/redis-log.ts';
 import { until } from '../support/until.ts';
 
 /**
- * Starts a broker for the tests of a file, if one is installed. `setUp` makes an input with a session and
- * topics of its own, by default of this broker.
+ * Starts a broker for the tests of a file, if one is installed. `setUp` makes an input with its own session
+ * and topics, by default of this broker.
  */
 export function useBroker() {
   let broker: TestBroker | undefined;

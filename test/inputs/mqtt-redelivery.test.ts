@@ -110,7 +110,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     await until('both came again', () => counter.state().received === 4);
     free.resolve();
     await until('all are stored', () => counter.state().stored === 3);
-    // The first one has no time of its own, so it cannot be found again.
+    // The first one has no time in its payload, so it cannot be found again.
     expect(await data()).toEqual([{ power: 1 }, { power: 1 }, { power: 2 }]);
   });
 });

@@ -10,7 +10,7 @@ import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-/** So long that no worker takes anything by a round of its own. */
+/** So long that no worker takes anything in its own round. */
 const LEASE_MS = 100_000;
 
 /** Workers in this process that share a Redis. Their shards have no warehouse, and each call is noted. */
@@ -152,8 +152,8 @@ test('workers that can prepare nothing hand over as before', async () => {
 const SHORT: HandoverTimes = { answerMs: 1_000, reportEveryMs: 5, silenceMs: 200, waitMs: 600_000 };
 
 /**
- * An owner and its successor in this process, without Redis. `events` has what the successor has told, and
- * when the owner gives up.
+ * An owner and its successor in this process, without Redis. `events` has the reports of the successor, and
+ * the moment when the owner gives up.
  */
 function pairOf(prepare: () => Promise<void>, times: HandoverTimes, isCutOff = () => false) {
   const events: string[] = [];
@@ -201,7 +201,7 @@ test('an owner waits as long as its successor tells that it is preparing', async
   expect([...new Set(events)]).toEqual(['preparing', 'prepared', 'given up']);
 });
 
-test('an owner waits neither for a successor that has become silent, nor for ever', async () => {
+test('an owner does not wait for a successor that has become silent, and does not wait for ever', async () => {
   const never = new Promise<void>(() => undefined);
   let isCutOff = false;
   const silent = pairOf(

@@ -21,7 +21,7 @@ test('a lease is ours until it runs out, and runs out soon in its last fifth', (
   expect(at(10_000)).toEqual([false, true, true]);
 });
 
-test('a renewal counts from the moment at which it was asked for', () => {
+test('a renewal counts from the moment of its request', () => {
   const { clock, lease } = take({ canRunOut: true });
   clock.ms = takenAtMs + 9_000;
   lease.noteRenewal(takenAtMs + 4_000);

@@ -43,7 +43,7 @@ test('of many who ask at once one gets it', async () => {
   expect(answers.filter((_, i) => i % 2)[0]).toBe(!answers[0]);
 });
 
-test.runIf(isFull)('a lease that is not held again runs out, one that is held does not', async () => {
+test.runIf(isFull)('a lease that is not renewed runs out, and a lease that is renewed does not', async () => {
   // So long that no pause of a busy machine ends the lease that is kept.
   const { first, second } = setUp(5_000);
   await first.acquireOrRenew('left');

@@ -22,7 +22,7 @@ const everyMinute = {
 };
 
 test.runIf(isFull)(
-  'a queue whose process was killed refuses calls, and the next review opens another one',
+  'a queue refuses calls after its process was killed, and the next review opens another one',
   async () => {
     await seedQueueImage(tempDir());
     const queues: EmbeddedQueue[] = [];

@@ -18,7 +18,7 @@ function setUp(
 ) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
-  /** Workgroups whose lease was renewed. */
+  /** Workgroups with a renewed lease. */
   const renewed: string[] = [];
   const store = { isAway: false, takenByOther: new Set<string>() };
   const local = createLocalLeases(leaseMs);
@@ -169,7 +169,7 @@ test('a lease that is being given back is not prolonged, or nobody could take it
   expect(renewed).toEqual([]);
 });
 
-test('a shard whose lease another worker has got is given up', async () => {
+test('a shard is given up if another worker has got its lease', async () => {
   const { events, store, ownedShards } = setUp();
   await ownedShards.take('a');
   await settle();

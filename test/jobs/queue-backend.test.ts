@@ -76,7 +76,7 @@ test('a message reaches the worker that it is for, and a worker that has ended i
   await redis.stop();
 });
 
-test('a worker goes on when Redis refuses to let it listen again', async () => {
+test('a worker continues when Redis refuses to let it listen again', async () => {
   const redis = await startRedis();
   const admin = new Redis(redis.url);
   const backend = await openBackend({ config: config(redis.url), logger: silentLogger });

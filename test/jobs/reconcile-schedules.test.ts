@@ -179,7 +179,7 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
     await reconcileSchedules(queue, [], Date.now());
   });
 
-  // The embedded queue is a process with a clock of its own.
+  // The embedded queue is a process with its own clock.
   if (kind === 'redis') {
     test('a schedule is set again even if a finished job had its next instant, because the clock was set back', async () => {
       onTestFinished(() => void vi.useRealTimers());

@@ -35,7 +35,7 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
   return { run, runs, events, health: () => progress.health()[0]! };
 }
 
-test('a stage that takes longer than its time limit is told to stop, and has failed', async () => {
+test('a stage that takes longer than its time limit is aborted, and has failed', async () => {
   const { run, health } = setUp((signal) => sleep(60_000, undefined, { signal }), 20);
   await expect(run(new AbortController().signal)).rejects.toThrow('was aborted');
   expect(health()).toMatchObject({ state: 'failing', runningSinceMs: null });

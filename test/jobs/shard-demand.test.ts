@@ -102,7 +102,7 @@ test('after the stop nothing is opened, and callers get nothing', async () => {
   expect(events).toEqual([]);
 });
 
-test('a shard whose lease is being asked for is not dropped, because a look at the leases can see it first', async () => {
+test('a shard is not dropped while its lease is being asked for, because a look at the leases can see it first', async () => {
   const { demand, ownedShards } = setUp();
   const woken = demand.wake('a');
   demand.drop('a');

@@ -31,7 +31,7 @@ test('shards that are idle for long enough hibernate, and others stay open', asy
   expect(rooms()).toBe(1);
 });
 
-test('four shards hibernate at the same time, the one that was idle for longest first', async () => {
+test('four shards hibernate at the same time, and the longest idle one begins', async () => {
   const { room, open, idleMs, events } = setUp(10);
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   await open(...ids);
@@ -58,7 +58,7 @@ test('a shard that has news while it is asked stays open', async () => {
   expect(ownedShards.openLoop('a')).toBeDefined();
 });
 
-test('if all are open, the one that was idle for longest makes room, also before its time', async () => {
+test('if all are open, the longest idle one makes room, also before its time', async () => {
   const { room, open, idleMs, events, made } = setUp(2);
   expect(room.hasRoom()).toBe(true);
   await open('a', 'b');

@@ -51,7 +51,7 @@ test('a stage that fails is tried again later and later, at most a minute later,
   expect(health()).toMatchObject({ state: 'ok', failures: 0, retryAtMs: null });
 });
 
-test('a stage whose server asks for a wait is tried again after that time, at most a minute later', () => {
+test('a stage is tried again after the time that its server asks for, but at most a minute later', () => {
   const { clock, progress } = setUp();
   const waitAfter = (retryAfterMs: number) => {
     progress.started('poll');
@@ -80,7 +80,7 @@ test('the last error stays to be seen, with whether a retry is worth it', () => 
 test.each([
   { everyMs: 1_000, afterMs: 15_000 },
   { everyMs: 60_000, afterMs: 300_000 },
-])('a stage whose ticks stop coming for 5 periods, and 15 s, is unscheduled: $everyMs ms', (each) => {
+])('a stage without a tick for 5 periods, and for 15 s, is unscheduled: $everyMs ms', (each) => {
   const { clock, progress, health } = setUp(each.everyMs);
   progress.tick('poll')();
   clock.ms += each.afterMs;
@@ -95,7 +95,7 @@ test.each([
   { everyMs: 1_000, afterMs: 60_000 },
   { everyMs: 60_000, afterMs: 600_000 },
 ])(
-  'a stage that gets ticks and does not succeed for 10 periods, and a minute, is late: $everyMs ms',
+  'a stage that does not succeed for 10 periods, and for a minute, is late: $everyMs ms',
   (each) => {
     const { health, passMs } = setUp(each.everyMs);
     passMs(each.afterMs);
@@ -105,7 +105,7 @@ test.each([
   },
 );
 
-test('a run that goes on after it was told to stop is stuck', () => {
+test('a run that continues after it was told to stop is stuck', () => {
   const { progress, health, passMs } = setUp();
   progress.started('poll');
   passMs(60_000);
@@ -114,7 +114,7 @@ test('a run that goes on after it was told to stop is stuck', () => {
   expect(health().state).toBe('stuck');
 });
 
-test('a run that was interrupted is neither a success nor a failure', () => {
+test('a run that was interrupted is not a success and not a failure', () => {
   const { progress, health } = setUp();
   progress.started('poll');
   progress.interrupted('poll');

@@ -49,7 +49,7 @@ function counting() {
 }
 
 test.runIf(isFull)(
-  'roll-up and publish of a shard never run at once, while a poll goes on beside them',
+  'roll-up and publish of a shard never run at once, but a poll can run beside them',
   async () => {
     const running = new Set<StageName>();
     const together: string[] = [];
@@ -277,7 +277,7 @@ test('runs that stop coming are seen', async () => {
   await end();
 });
 
-test('a roll-up within its time limit is no lack of runs, neither of its own nor of what waits behind it', async () => {
+test('a roll-up within its time limit is no lack of runs of this stage or of the stages that wait for it', async () => {
   const rollup = Promise.withResolvers<void>();
   const { clock, healthOf, end } = setUp({ rollup: () => rollup.promise });
   await until('it rolls up', () => healthOf('rollup').runningSinceMs !== null);

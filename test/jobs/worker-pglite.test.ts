@@ -18,7 +18,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test('a worker with an embedded queue works, dies, and works again with what a restart finds', async () => {
+test('a worker with an embedded queue works, is killed, and works again after a restart', async () => {
   const options: WorkerProcessOptions = {
     journal: join(directory, 'journal'),
     config: {

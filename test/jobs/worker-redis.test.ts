@@ -58,7 +58,7 @@ async function setUp(name: string, workgroups: string[]) {
 const polls = (lines: JournalLine[]) =>
   lines.filter(({ what, event }) => what === 'poll' && event === 'begin');
 
-/** From when to when each process had the shard open; one that was killed has no end. */
+/** The times when each process opened and closed the shard; a killed process has no end. */
 function ownerships(lines: JournalLine[]) {
   return lines
     .filter(({ event }) => event === 'open')
@@ -71,7 +71,7 @@ function ownerships(lines: JournalLine[]) {
 
 describe.concurrent('workers that share Redis', () => {
   test.runIf(isFull)(
-    'spread the workgroups evenly, each owned by one at a time, and double no tick',
+    'spread the workgroups evenly, each with one owner at a time, and double no tick',
     async () => {
       const workgroups = ['a', 'b', 'c', 'd'];
       const { options, read } = await setUp('spread', workgroups);
@@ -113,7 +113,7 @@ describe.concurrent('workers that share Redis', () => {
   });
 
   test.runIf(isFull)(
-    'take over all shards of one that stops at once, and not only in their next round',
+    'take over all shards of a stopped worker at once, and not only in their next round',
     async () => {
       const { options, read } = await setUp('handover', ['a', 'b', 'c']);
       // The next round comes after 200 s, long after a test has given up waiting.
@@ -154,7 +154,7 @@ describe.concurrent('workers that share Redis', () => {
     expect((await second.stop()).code).toBe(0);
   });
 
-  test.runIf(isSoak)('go on when Redis was away and comes back empty', async () => {
+  test.runIf(isSoak)('continue when Redis was away and comes back empty', async () => {
     const { redis, options, read } = await setUp('outage', ['a', 'b']);
     options.behaviour = { poll: 'take-100ms' };
     const workers = [await fleet.start(options), await fleet.start(options)];
@@ -184,7 +184,7 @@ describe.concurrent('workers that share Redis', () => {
   });
 
   test.runIf(isFull)(
-    'retry a stage that throws, report it, and keep in Redis no more than ids',
+    'retry a stage that throws, report it, and keep only ids in Redis',
     { timeout: 240_000 },
     async () => {
       const { redis, options, read } = await setUp('throwing', ['a']);
@@ -260,7 +260,7 @@ describe.concurrent('workers that share Redis', () => {
   );
 
   test.runIf(isFull)(
-    'take over a workgroup whose worker was killed while it was open, and not one that hibernated',
+    'take over a workgroup that was open when its worker was killed, but not a workgroup that hibernated',
     async () => {
       const { options, read } = await setUp('killed', ['busy', 'asleep']);
       options.hasNews = true;

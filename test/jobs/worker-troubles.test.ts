@@ -43,7 +43,7 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
     ],
     ...worker,
   });
-  /** Time in which every stage is called, and those that are not named here end well. */
+  /** Time passes. Every stage is called, and the stages that are not named here succeed. */
   function pass(ms: number, broken: Partial<Record<StageName, 'fails' | 'waits' | 'is never called'>> = {}) {
     for (const untilMs = clock.ms + ms; clock.ms < untilMs; ) {
       clock.ms += 1_000;
@@ -152,7 +152,7 @@ describe('what keeps a workgroup from being worked on', () => {
     expect(troubles()).toEqual([]);
   });
 
-  test('is a run that does not end when it is told to', () => {
+  test('is a run that does not end when it is aborted', () => {
     const { pass, progress, troubles } = setUp();
     pass(MINUTE_MS);
     progress.started('poll');

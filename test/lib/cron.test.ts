@@ -39,13 +39,13 @@ describe('a cron pattern', () => {
       '2026-10-25T00:30',
       '2026-10-26T01:30',
     ]);
-    // 02:00 and 03:00 are the same instant on the day on which the clock goes from 02:00 to 03:00.
+    // 02:00 and 03:00 are the same instant on the day when the clock goes from 02:00 to 03:00.
     expect(between('0 2,3 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', '2026-03-29T12:00Z')).toEqual([
       '2026-03-29T01:00',
     ]);
   });
 
-  test("runs also on a day whose midnight the clock skips; BullMQ's own parser loses that run", () => {
+  test("runs also on a day without midnight because the clock skips it; BullMQ's own parser loses that run", () => {
     const [from, to] = ['2026-04-22T12:00Z', '2026-04-24T21:30Z'];
     const runs = ['2026-04-22T22:00', '2026-04-23T22:00', '2026-04-24T21:00'];
     expect(between('0 0 * * *', 'Africa/Cairo', from, to)).toEqual(runs);

@@ -3,7 +3,7 @@ import { createSharing } from '../../src/lib/sharing.ts';
 
 const staying = () => new AbortController().signal;
 
-/** Work that ends when it is told to, and notes what happens to it. */
+/** Work that ends on request, and notes what happens to it. */
 function createWork() {
   const runs: Array<{ signal: AbortSignal; end(answer: string): void; fail(error: Error): void }> = [];
   const work = (signal: AbortSignal) =>
@@ -24,7 +24,7 @@ test('concurrent equal requests share one answer, and a later request gets a new
   expect(await later).toBe('of a again');
 });
 
-test('a failure is that of all who wait, and of nobody who asks later', async () => {
+test('all callers that wait get a failure, and later callers do not', async () => {
   const { take } = createSharing();
   const { runs, work } = createWork();
   const answers = [take('a', work, staying()), take('a', work, staying())];

@@ -16,7 +16,7 @@ test('DuckDB reads any text and any name as it was given', async () => {
   const connection = await instance.connect();
   await fc.assert(
     fc.asyncProperty(text, text, async (value, some) => {
-      // DuckDB has no name of no characters, and names of more than one column may not be alike.
+      // A name in DuckDB has at least one character, and two columns may not have the same name.
       const name = `n${some}`;
       const reader = await connection.runAndReadAll(`SELECT ${sqlString(value)} AS ${sqlName(name)}`);
       expect(reader.getRowObjects()).toEqual([{ [name]: value }]);

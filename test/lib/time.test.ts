@@ -76,7 +76,7 @@ describe('local days', () => {
     expect((bounds!.endMs - bounds!.startMs) / INTERVAL_MS).toBe(count);
   });
 
-  test('a range in which the last day is before the first has no days', () => {
+  test('a range has no days if its last day is before the first', () => {
     expect(dayBounds('2026-01-02', '2026-01-01', 'Etc/UTC')).toEqual([]);
   });
 

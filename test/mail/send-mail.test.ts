@@ -138,7 +138,7 @@ test('refused addresses are reported, and the others get the mail; if all are re
   });
 });
 
-test('a server that is not there, and one that says nothing, end in an error or at the signal', async () => {
+test('a server that does not exist, and a server that says nothing, end in an error or at the signal', async () => {
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const { port } = silent.address() as AddressInfo;

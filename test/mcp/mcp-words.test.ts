@@ -42,7 +42,7 @@ test('an answer has one line for each text, and says that it is cut', () => {
   expect(cut.join('\n').length).toBeLessThanOrEqual(ANSWER_CHARACTERS_MAX);
 });
 
-test('a token is for the workgroups in which it may read reports, in the order of their ids', () => {
+test('a token is for the workgroups with reports that it may read, in the order of their ids', () => {
   const scope = (...permissions: string[]) => ({ permissions });
   const scopes = { roof: scope('search:read'), home: scope('search:read'), log: scope('data:write') };
   const token = `h.${Buffer.from(JSON.stringify({ scopes })).toString('base64url')}.s`;
@@ -75,7 +75,7 @@ test('a sum says of how many days it is', () => {
   ]);
 });
 
-test('the quality of a device is that of its own days with energy: the worst of them, and the days of each flag', () => {
+test('the quality of a device comes from its own days with energy: the worst of them, and the days of each flag', () => {
   const rows = [
     row(days[0]!, { coverage: 0.9, flags: 'partial' }),
     row(days[1]!, { coverage: 0.2, flags: 'partial, reset' }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMetricsRegistry, label } from '../../src/metrics/metrics-registry.ts';
 
-test('the text is that of the format of Prometheus: help, type, samples, escaped labels, cumulative buckets', () => {
+test('the text has the format of Prometheus: help, type, samples, escaped labels, cumulative buckets', () => {
   const registry = createMetricsRegistry();
   const durations = registry.addHistogram('wattline_stage_duration_seconds', [0.1, 5]);
   const delays = { bounds: [60], counts: [3, 1], sum: 200.5 };

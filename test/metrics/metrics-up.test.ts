@@ -60,7 +60,7 @@ function send({ url, token }: ServiceProcess, workgroup: string, messages: unkno
   });
 }
 
-test.runIf(isSoak)('a real service reports what it has done', async () => {
+test.runIf(isSoak)('a real service reports its work', async () => {
   const service = await createServiceProcess(await configOf());
   await service.start();
   await checkAccess(service);
@@ -134,13 +134,13 @@ test.runIf(isSoak)('a real service reports what it has done', async () => {
   if (promtool) expect(runPromtool(['check', 'metrics'], found.text)).toEqual({ code: 0, text: '' });
 });
 
-/** The value of a sample that has no other label than the workgroup, or that of the export. */
+/** The value of a sample with no other label than the workgroup or the export. */
 function valueOfHome({ name, labels, value }: Scrape['samples'][number]): Array<[string, number]> {
   const others = Object.keys(labels).filter((label) => label !== 'workgroup' && label !== 'export');
   return labels.workgroup === 'home' && others.length === 0 ? [[name, value]] : [];
 }
 
-/** The names, types, texts and labels are those of the table. No label has an id. */
+/** The names, types, texts and labels are equal to the table. No label has an id. */
 function checkNames({ metrics, samples, text }: Scrape): void {
   const table = Object.entries<MetricDefinition>(metricTable);
   expect(Object.fromEntries(metrics)).toEqual(
@@ -190,7 +190,7 @@ describe('one role alone', () => {
     ['stream', ['wattline_stream_messages_received_total', 'wattline_http_request_duration_seconds']],
     ['worker', ['wattline_up_to_date', 'wattline_stage_duration_seconds']],
     ['report', ['wattline_http_request_duration_seconds']],
-  ] as const)('a %s has its own metrics, and those of every process', async (role, names) => {
+  ] as const)('a %s has its own metrics, and the metrics of every process', async (role, names) => {
     const service = await createServiceProcess(await configOf(), role);
     await service.start();
     onTestFinished(async () => void (await service.stop()));

@@ -21,7 +21,7 @@ const exported: ExportState = {
   outdatedWh: 0,
 };
 
-/** The metrics of a worker with one workgroup, whose state the test changes. */
+/** The metrics of a worker with one workgroup. The test changes its state. */
 function setUp() {
   const registry = createMetricsRegistry();
   const workgroups = createWorkgroups(configSchema.parse({ workgroups: [{ id: 'home' }] }));

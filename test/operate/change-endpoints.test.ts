@@ -111,7 +111,7 @@ test('a wrong request is refused by its member', async () => {
   ]) {
     const answer = await at.ask('POST', 'backfills', { body });
     expect([body, answer]).toMatchObject([body, { status: 400, body: { parameter } }]);
-    // The words are not those of the command line.
+    // The words are not the words of the command line.
     expect(JSON.stringify(answer.body)).not.toContain('--');
   }
 });
@@ -213,7 +213,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('alerts that no channel receives are neither snoozed nor seen, and the answer says why', async () => {
+test('alerts that no channel receives are not snoozed and not seen, and the answer says why', async () => {
   const at = shared.of('filled');
   for (const [path, body] of [
     ['alerts/snooze', { condition: 'gap', minutes: 5 }],

@@ -99,7 +99,7 @@ test('a broker that is not connected is bad, and is about inputs', () => {
   expect([health, reason, findings.map(({ about }) => about)]).toEqual(['bad', away.message, ['input']]);
 });
 
-test('the worst finding comes first, and one that lasts is not told twice', () => {
+test('the worst finding comes first, and a finding that lasts is not reported twice', () => {
   const { findings } = findHealth({
     ...well,
     quarantined: 3,

@@ -21,7 +21,7 @@ export async function openService(input: ConfigInput) {
 }
 
 /**
- * A real `wattline up` for all tests of a file, each with a workgroup of its own. The file closes it.
+ * A real `wattline up` for all tests of a file, each with a separate workgroup. The file closes it.
  * @param ids the workgroups, which differ only in their ids
  */
 export async function openSharedService(

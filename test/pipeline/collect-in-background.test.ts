@@ -17,7 +17,7 @@ import { TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { assignmentOf } from './answers.ts';
 
-/** A clock that is ahead of that of the machine. */
+/** A clock that is ahead of the clock of the machine. */
 function createAheadClock(): Clock & { aheadMs: number } {
   return {
     aheadMs: 0,

@@ -1,5 +1,4 @@
-// Lands 60,000 messages through a pipeline whose thread is made to throw again and again, and says what came
-// of it.
+// Lands 60,000 messages through a pipeline, makes its thread throw again and again, and prints the result.
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -37,7 +36,7 @@ const [messages, distinct] = reader.getRows()[0] as [number, number];
 process.stdout.write(JSON.stringify({ crashed, messages, distinct }));
 
 /**
- * Goes on from the checkpoint, several answers under way, and makes the thread throw meanwhile.
+ * Continues from the checkpoint with several answers at once, and makes the thread throw meanwhile.
  * @returns where it has got to
  */
 async function landOn(): Promise<number> {

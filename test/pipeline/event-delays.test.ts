@@ -17,7 +17,7 @@ test('delays are counted by bounds that belong to their bucket; other kinds and 
     eventTime: words(delaysMs.map((ms) => storeMs - ms)),
   });
   expect(counts.length).toBe(eventDelayBoundsSeconds.length + 1);
-  // A device whose clock is ahead counts as 0, so that the sum never falls.
+  // A device with a clock that is ahead counts as 0, so that the sum never falls.
   expect([counts[0], counts[1], counts.at(-1)]).toEqual([3, 1, 1]);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(5);
   expect(sumSeconds).toBeCloseTo(1 + 1.001 + 700_000);

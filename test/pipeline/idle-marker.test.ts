@@ -16,7 +16,7 @@ import { assignmentOf } from './answers.ts';
 const NOW_MS = Date.UTC(2026, 10, 20, 12);
 const END: StreamEnd & { isEmpty: boolean } = { epoch: 'log-1', next: 100n, isEmpty: false };
 
-/** A workgroup whose warehouse is closed, and hibernates at `END`. */
+/** A workgroup with a closed warehouse. It hibernates at `END`. */
 function hibernated(): Assignment {
   const assignment = assignmentOf(tempDir());
   putWarehouse(assignment);
@@ -29,7 +29,7 @@ function putWarehouse(assignment: Assignment): void {
   writeFileSync(warehousePath(assignment), 'a warehouse');
 }
 
-test('a warehouse is idle as long as stream, settings and size are those of its marker, and due on another day', () => {
+test('a warehouse is idle while stream, settings and size are equal to its marker, and due on another day', () => {
   const assignment = hibernated();
   const assess = (more: { assignment?: Partial<Assignment>; end?: Partial<typeof END>; nowMs?: number }) =>
     assessWarehouse({ ...assignment, ...more.assignment }, { ...END, ...more.end }, more.nowMs ?? NOW_MS);
@@ -63,7 +63,7 @@ test('a warehouse is idle as long as stream, settings and size are those of its 
   expect(assess({})).toBe('behind');
 });
 
-test('the day is that of the workgroup', () => {
+test('the day is a day of the zone of the workgroup', () => {
   const assignment = hibernated();
   const workgroup = { ...assignment.workgroup, timezone: 'Pacific/Auckland' };
   // It is 01:00 of the next day there.

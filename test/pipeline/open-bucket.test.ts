@@ -19,7 +19,7 @@ import { TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { assignmentOf } from './answers.ts';
 
-/** Opens workgroups whose state is in one bucket. @param endpointOf changes its address, for a proxy */
+/** Opens workgroups with their state in one bucket. @param endpointOf changes its address, for a proxy */
 async function bucketForTest(endpointOf = async (endpoint: string) => endpoint) {
   const { timeouts: _, ...s3 } = await s3ForTests();
   const endpoint = await endpointOf(s3.endpoint);

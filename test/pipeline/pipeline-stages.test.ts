@@ -9,7 +9,7 @@ import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
-/** The stages over a warehouse whose roll-ups take 4 s each. @param calls after which nothing is left */
+/** The stages over a warehouse. Each of its roll-ups takes 4 s. @param calls after which nothing is left */
 function stagesOfSlowRollUps(calls: number) {
   const dataDir = tempDir();
   const config = configSchema.parse({ dataDir, workgroups: [{ id: 'acme' }] });

@@ -19,8 +19,8 @@ function startPipeline(): Pipeline {
 
 let shared: Pipeline | undefined;
 /**
- * The thread of most tests: starting one loads all modules again. Each test has the workgroup with a folder
- * of its own.
+ * The thread of most tests: starting one loads all modules again. Each test has the workgroup with a separate
+ * folder.
  */
 async function openShared(dataDir = tempDir(), workgroups = ['acme']): Promise<Pipeline> {
   shared ??= createPipeline({ logLevel: 'silent', logger: silentLogger });
@@ -64,7 +64,7 @@ test('answers are decoded and landed in the thread, and their bytes move there',
   expect(row).toMatchObject({ other: '{"state":"run"}' });
 });
 
-test('answers handed over one upon another land in their order, once', async () => {
+test('answers that are handed over without a pause land in their order, once', async () => {
   const pipeline = await openShared();
   const replies = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>

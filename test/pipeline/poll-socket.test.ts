@@ -44,7 +44,7 @@ async function post(service: StreamService, count: number): Promise<void> {
 }
 
 test('a slice with a socket stays at the head, lands new messages at once, and ends when it is aborted', async () => {
-  // Neither a timer of the server nor the end of a wait brings a message.
+  // A timer of the server and the end of a wait bring no message.
   const clock = createTestClock();
   const { service, pipeline, source } = await startReading({ clock, socketTimer: clock.startTimer });
   await post(service, 2_500);

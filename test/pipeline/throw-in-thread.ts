@@ -1,5 +1,5 @@
-// Loaded into every thread of a process: makes those that are not the main one throw, uncaught, when they are
-// told to.
+// Loaded into every thread of a process. On request, each thread except the main one throws an error that
+// nothing catches.
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
 if (!isMainThread) {

@@ -29,7 +29,7 @@ test('a change during the writing of a status is in the file in the end', async 
   const book = createStatusBook({ dataDir, clock });
   const gaps = () => readStatuses(dataDir)[0]?.gaps;
   book.note('home', { gaps: 1 });
-  // The first is on its way; of the second nothing is written before its time.
+  // The first write still runs. Nothing of the second one is written before its time.
   book.note('home', { gaps: 2 });
   await until('it is written', () => gaps() !== undefined);
   expect(gaps()).toBe(1);

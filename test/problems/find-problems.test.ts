@@ -107,7 +107,7 @@ test.each([
   ],
   ['less than nothing', {}, { total: -5 }, 'field', /\(negative\): .* write register: net/],
 ])(
-  'a stream of which every reading is rejected says why: %s',
+  'a stream says why if each of its readings is rejected: %s',
   async (_what, settings, data, path, message) => {
     const readings = everySixHours(3, () => data);
     expect(await problemsOf({ energyStreams: [{ ...total, ...settings }] }, readings)).toEqual({
@@ -116,7 +116,7 @@ test.each([
   },
 );
 
-test('a device whose readings are all rejected is reported, although other devices work', async () => {
+test('a device is reported if all its readings are rejected, although other devices work', async () => {
   // Most are texts, so the example is a text, although "-1" is less than "five".
   const bad = everySixHours(3, (index) => ({ total: index === 0 ? -1 : 'five' }), {
     device: OTHER,
@@ -139,7 +139,7 @@ test.each(
     ] as const,
     2,
   ),
-)('readings of two tables with one name of a field are told apart: %s', async (_what, device) => {
+)('readings of two tables with one name of a field are distinguished: %s', async (_what, device) => {
   const bad = everySixHours(2, () => ({ total: -1 }), { device, table: 'grid' });
   expect(
     await problemsOf({ energyStreams: [total, { ...total, table: 'grid' }] }, [...growing, ...bad]),

@@ -14,7 +14,7 @@ import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { addSeries, landMessages, openFixture, storeDays, WORKGROUP } from './publish-fixture.ts';
 
 const one = deviceId(1);
-/** Configurations that differ in what they declare. */
+/** Configurations with different declarations. */
 const configurations = [
   {},
   { timezone: 'Europe/Paris' },
@@ -27,7 +27,7 @@ const configurations = [
   },
 ].map((settings) => configSchema.parse({ workgroups: [{ id: WORKGROUP, ...settings }] }).workgroups[0]!);
 
-/** A warehouse whose publications remember what they have declared, unless they forget it. */
+/** A warehouse. Its publications remember what they have declared, unless they forget it. */
 async function openPublisher() {
   const clock = createTestClock();
   const { shard, lakeDir } = await openFixture(tempDir(), clock);

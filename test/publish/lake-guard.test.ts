@@ -203,7 +203,7 @@ test('with an empty file new-lake a warehouse starts a new lake with everything 
   await expect(again.publish()).rejects.toMatchObject({ code: 'LakeMissing' });
 });
 
-test('a commit that was planned and never created is no obstacle, and one that was created is confirmed before the next', async () => {
+test('a commit that was planned and never created is no obstacle, and a commit that was created is confirmed before the next one', async () => {
   const dataDir = tempDir();
   const first = await open(dataDir);
   await step(first);

@@ -32,7 +32,7 @@ async function open(dataDir: string, nowMs = TEST_START_MS): Promise<Fixture> {
   return opened;
 }
 
-/** A data folder whose lake has two generations of format 1, with files of many hours and days. */
+/** A data folder. Its lake has two generations of format 1, with files of many hours and days. */
 async function oldLake(hours = 4): Promise<string> {
   const dataDir = tempDir();
   const at = await open(dataDir);
@@ -160,7 +160,7 @@ test.runIf(isSoak)('killed at any moment, a migration loses and doubles nothing'
   expect(await at.analyse(TOTALS)).toEqual([[hours * 2 + 4, hours * 2 + 4, hours + 4]]);
 });
 
-test('an older copy of the warehouse, and a newer lake of format 1, are still told apart by batches', async () => {
+test('an older copy of the warehouse, and a newer lake of format 1, are still distinguished by batches', async () => {
   const dataDir = await oldLake();
   const at = await open(dataDir);
   await at.shard.transaction((connection) =>

@@ -172,7 +172,7 @@ export async function rows(
   return (await connection.runAndReadAll(sql, parameters)).getRows();
 }
 
-/** Opens a file of views as an analyst would, in a process of its own kind, and runs one query. */
+/** Opens a file of views as an analyst would, in a separate process, and runs one query. */
 export async function analyse(viewsPath: string, sql: string): Promise<DuckDBValue[][]> {
   const instance = await DuckDBInstance.create(viewsPath, { access_mode: 'READ_ONLY' });
   try {

@@ -85,7 +85,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('messages of a past month or day become one file, and those of today one file for each hour', async () => {
+test('messages of a past month or day become one file, and messages of today one file for each hour', async () => {
   const { shard, publish, head, analyse } = await openOwnFixture();
   const land = async (...hours: string[]) => {
     for (const hour of hours)
@@ -200,7 +200,7 @@ test('days and intervals that are withdrawn leave the lake', async () => {
   expect((await head()).totals.dailyEnergyWh).toBe(1);
 });
 
-test('a session of an analyst keeps the generation on which it was opened', async () => {
+test('a session of an analyst keeps the generation that it has opened', async () => {
   const { shard, paths, publish, renew } = await openOwnFixture();
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await publish();

@@ -17,7 +17,7 @@ const page = pages.get('docs/install.md')!;
 const commands = blocksOf('docs/install.md', 'sh');
 const environment = { PATH: process.env.PATH!, HOME: process.env.HOME! };
 
-/** A configuration for a service on a free port, in a folder of its own. */
+/** A configuration for a service on a free port, in a separate folder. */
 async function configured(): Promise<{ cwd: string; url: string }> {
   const cwd = tempDir();
   const port = await freePort();

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { repositoryRoot } from '../support/readme.ts';
 
-/** Writes the tarball of a release into a folder, by a user whose new files are private. @returns its path */
+/** Writes the tarball of a release into a folder, as a user with private new files. @returns its path */
 export function packTarball(folder: string): string {
   const umask = process.umask(0o077);
   try {

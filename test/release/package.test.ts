@@ -59,7 +59,7 @@ test('the package has the program, the page, the SQL and the pages, and nothing 
   expect(include).toEqual(['src', 'jobs']);
 });
 
-test('no packed text names a folder of the machine on which it was written', () => {
+test('no packed text names a folder of the machine that has packed it', () => {
   const texts = own
     .filter((path) => !/^(test|bench|\.ci)\//.test(path))
     .filter((path) => /\.(ts|tsx|sql|md|json|css|html)$/.test(path));

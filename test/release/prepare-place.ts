@@ -18,7 +18,7 @@ const canBeAppliance = () =>
   spawnSync('setpriv', [`--reuid=${USER}`, '--clear-groups', process.execPath, '--version']).status === 0;
 
 /**
- * Prepares a folder in which a service of another user runs in a read-only file system.
+ * Prepares a folder. A service of another user runs there in a read-only file system.
  * @returns what stands before its command; nothing if this machine cannot do that
  */
 export function preparePlace(cwd: string): string[] {

@@ -30,7 +30,7 @@ import { keysOf, machine, stores, work } from './replica-fixture.ts';
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
 const file = (name: string, bytes: number) => ({ name, bytes }) as LakeFile;
 
-test('small files are bundled, and large ones and a single one are objects of their own', () => {
+test('small files are bundled, and large files and a single file are separate objects', () => {
   const [a, b, large, c] = [file('a', 10), file('b', 20), file('large', 5_000_000), file('c', 30)];
   expect(planBundles([])).toEqual({ bundles: [], others: [] });
   expect(planBundles([a, large])).toEqual({ bundles: [], others: [a, large] });
@@ -147,7 +147,7 @@ describe.each(stores)('bundles in a $kind', ({ open }) => {
     const verify = () => verifyLake({ store, stagingDir: join(stagingDir, 'verify'), clock: systemClock });
     expect(await verify()).toMatchObject({ restorable: { sequence: head.sequence }, broken: [] });
 
-    // Objects of their own, and the commit after them.
+    // Separate objects, and the commit after them.
     const copied = await a.owner.unbundle(head);
     expect(copied).toBe(bundledFiles(head).size);
     expect(await a.owner.unbundle(head)).toBe(0);
@@ -176,7 +176,7 @@ describe.each(stores)('bundles in a $kind', ({ open }) => {
   });
 });
 
-test('files that are objects of their own leave their bundles, and empty bundles are collected', async () => {
+test('files that are separate objects leave their bundles, and empty bundles are collected', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -241,7 +241,7 @@ test('a bundle that is damaged or missing is found, and its files are never read
   expect(await source.download(key!, join(tempDir(), 'file'), head.files[0]!)).toBe(false);
 });
 
-test('a commit whose files are not within their bundle is refused before they are read', async () => {
+test('a commit with files that are not within their bundle is refused before they are read', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());

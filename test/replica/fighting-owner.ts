@@ -1,6 +1,6 @@
 // Claims a workgroup again and again without any lease, mirrors generations and collects, for a test that
-// stops and kills it. Each generation adds a file to the files of the generation before. Prints what it
-// believes. Arguments: the settings of the store as JSON, a folder, a name.
+// stops and kills it. Each generation adds a file to the files of the generation before. Prints which state
+// it believes. Arguments: the settings of the store as JSON, a folder, a name.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';

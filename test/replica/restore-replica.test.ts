@@ -92,7 +92,7 @@ test('a commit is found by its time at the store, and a claim has the content of
   expect(await findReplicaCommit(store, at(4))).toMatchObject({ sequence: 4, generation });
 });
 
-test('a commit whose files are deleted is refused, and the newest one stays', async () => {
+test('a commit with deleted files is refused, and the newest one stays', async () => {
   const { store } = mirrored();
   const content = await commitOf(store, 2);
   await store.remove(content.snapshot!.pack);
@@ -103,7 +103,7 @@ test('a commit whose files are deleted is refused, and the newest one stays', as
   expect(await readReplicaHead(store)).toEqual(await commitOf(store, 4));
 });
 
-test('files that are deleted while the commit is created bring the content of before back', async () => {
+test('if files are deleted while the commit is created, the earlier content comes back', async () => {
   const { store } = mirrored();
   const content = await commitOf(store, 2);
   const deleting: ObjectStore = {
@@ -137,7 +137,7 @@ test.runIf(isSoak)('an owner that is faster delays a restore only', async () => 
   await expect(a.owner.mirror(await a.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
 });
 
-test('a takeover restores the newest commit whose packs are sound, and it becomes the newest', async () => {
+test('a takeover restores the newest commit with undamaged packs, and it becomes the newest', async () => {
   const {
     store,
     contents: [first],
@@ -159,7 +159,7 @@ test('a takeover restores the newest commit whose packs are sound, and it become
   expect(await c.content()).toEqual(content);
 });
 
-test('a takeover does not go back to a commit whose files are deleted', async () => {
+test('a takeover does not go back to a commit with deleted files', async () => {
   const { store } = mirrored();
   await flipPackOf(store, 4);
   const { files, bundles } = await commitOf(store, 3);

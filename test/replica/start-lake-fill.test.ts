@@ -50,7 +50,7 @@ async function takenOver(store: ObjectStore) {
   };
 }
 
-/** The hours of the messages are not over, so each has files of its own. */
+/** The hours of the messages are not over, so each hour has its own files. */
 const quiet = { clock: createTestClock(TEST_START_MS), logger: silentLogger };
 
 function fillOf(

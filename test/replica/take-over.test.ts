@@ -230,7 +230,7 @@ function overwriteStart(path: string): void {
   writeFileSync(path, bytes);
 }
 
-test('the epoch is higher than those of the replica and of the local file', async () => {
+test('the epoch is higher than the epochs of the replica and of the local file', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
   const a = await work(own, store);

@@ -18,7 +18,7 @@ import type {
 import type { workgroupAnswerSchema } from '../../src/report/workgroup-route.ts';
 import type * as answers from '../../src/report-client/client-answers.ts';
 
-test('the types of the client are those of the schemas of the service', () => {
+test('the types of the client are equal to the schemas of the service', () => {
   // The type check compares them, so a difference is an error of `npm run check`.
   expectTypeOf<answers.EnergyByDay>().toEqualTypeOf<z.output<typeof dailyEnergySchema>>();
   expectTypeOf<answers.DailyEnergyDetails>().toEqualTypeOf<z.output<typeof dailyEnergyDetailsSchema>>();

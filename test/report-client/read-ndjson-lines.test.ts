@@ -18,7 +18,7 @@ async function* chunksOf(...texts: Array<string | Uint8Array>) {
   for (const text of texts) yield Buffer.from(text);
 }
 
-test('lines are whole wherever a chunk ends, also within a character', async () => {
+test('lines are whole, even if a chunk ends within a line or a character', async () => {
   const lines = ['{"a":1}', '"€ ü"', '"😀"', '2'];
   const bytes = Buffer.from(`\n${lines.join('\n\n')}`);
   for (let size = 1; size <= bytes.length; size++) {

@@ -36,7 +36,7 @@ function absurdReadings() {
   );
 }
 
-test('energy whose sums are beyond 2^53 is published, merged and returned by every report', async () => {
+test('energy with sums beyond 2^53 is published, merged and returned by every report', async () => {
   const at = await openMeters(settings as never);
   await landReadings(at.shard, absurdReadings());
   at.clock.set(START_MS + (dayCount + 1) * DAY_MS);

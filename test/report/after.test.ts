@@ -166,7 +166,9 @@ test('every report refuses what is no offset', async () => {
   }
 });
 
-test('a workgroup whose requests wait leaves places for those of others', { timeout: 60_000 }, async () => {
+test('a workgroup with waiting requests leaves places for requests of others', {
+  timeout: 60_000,
+}, async () => {
   const lake = await openLakeReader({ lakeDir: tempDir() });
   onTestFinished(() => lake.close());
   const socket = { destroyed: false };

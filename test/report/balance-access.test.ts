@@ -54,7 +54,7 @@ test('a token of device groups sees the balance of its devices and of sites that
   expect(response.status).toBe(403);
 });
 
-// daily-energy.test.ts has the tag of a report whose data change.
+// daily-energy.test.ts tests the tag of a report with data that changes.
 test.runIf(isSoak)(
   'the entity tag of an answer is valid until its data or configuration change',
   async () => {

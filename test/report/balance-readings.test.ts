@@ -97,7 +97,7 @@ test('a register that shows nothing by night lies between two readings, and is k
   });
 });
 
-test('the night in which a register is replaced lies between two readings, unless it was never read before', async () => {
+test('the night when a register is replaced lies between two readings, unless it was never read before', async () => {
   const fromSix = (source: string) => steady(meter, source, () => 10, 50_000_000).slice(24);
   const at = await openReadings(
     [register],
@@ -203,7 +203,7 @@ test.runIf(isSoak)(
         source: 'pv',
         data: { [field]: value },
       }));
-    /** Silent from 10:00 on, until it goes on each quarter of an hour. */
+    /** Silent from 10:00 on. Then it sends again each quarter of an hour. */
     const silent = (device: string, goesOn: string): CaseReading[] =>
       steady(device, 'pv', () => 100).filter(({ event_time }) => {
         const time = event_time.slice(11, 16);

@@ -30,7 +30,7 @@ const streams = [
   { table: 't', field: 'wh', method: 'interval_energy', unit: 'Wh', interval: '15m', maxPower: '1 GW' },
 ] as const;
 
-/** A workgroup whose sources have had this energy on these local days. */
+/** A workgroup. Its sources have had this energy on these local days. */
 export async function openBalance(
   settings: Record<string, unknown>,
   days: { from: string; to: string },

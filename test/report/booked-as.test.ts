@@ -48,7 +48,7 @@ test('two registers of one message are two sources, each with its role, in days,
   expect(await at.read(`daily-energy?${range}&groupBy=source`)).toEqual({
     [DAY]: { [`${DEVICE}.export`]: 2_400, [`${DEVICE}.import`]: 7_200 },
   });
-  // Import and export are never added. The energy of the device is that of its first role.
+  // Import and export are never added. The energy of the device is the energy of its first role.
   expect(await at.read(`daily-energy?${range}`)).toEqual({ [DAY]: { [DEVICE]: 7_200 } });
   expect(await at.read(`balance?${range}`)).toMatchObject({
     [DAY]: { gridImportWh: 7_200, gridExportWh: 2_400, gridNetWh: 4_800 },

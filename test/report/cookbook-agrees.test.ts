@@ -145,7 +145,7 @@ test('the queries of the energy balance return what the balance endpoint returns
   }
 });
 
-/** The first row that is not what it has to be. */
+/** The first row that differs from the expected one. */
 function differences(found: readonly Row[], rows: readonly Row[]): string[] {
   if (found.length !== rows.length) return [`${found.length} rows instead of ${rows.length}`];
   const at = found.findIndex((row, index) => {

@@ -27,6 +27,6 @@ test.each([
   instance.closeSync();
   const expected = `device_name,energy_wh\r\n${cell},5\r\n`;
   expect(readFileSync(path, 'utf8')).toBe(expected);
-  // The page writes files of its own.
+  // The page writes its own files.
   expect(csvText(['device_name', 'energy_wh'], [[text, 5]])).toBe(expected);
 });

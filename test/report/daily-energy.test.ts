@@ -193,7 +193,7 @@ test('a device with a total source is that source, another one the sum of its so
     { day: '2026-11-18', device: 2, source: 'b', energyWh: 2 },
     { day: '2026-11-18', device: 3, source: 'total', energyWh: 7 },
     { day: '2026-11-18', device: 3, source: 'meter', energyWh: 8 },
-    // A day on which the total is missing is not made up from parts.
+    // If the total of a day is missing, it is not computed from parts.
     { day: '2026-11-19', device: 1, source: 'phase', energyWh: 33 },
   ]);
   await at.publish();

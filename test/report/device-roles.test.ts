@@ -173,7 +173,7 @@ test('by source nothing has changed, and nothing is flagged', async () => {
   expect(headers.get('Wattline-Flags')).toBeNull();
 });
 
-test('the lake lists which sources count, on which days and why', async () => {
+test('the lake lists the sources that count, with their days and the reason', async () => {
   const at = devices();
   expect(
     await at.analyse(

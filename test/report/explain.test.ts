@@ -123,7 +123,7 @@ describe('a day is explained over HTTP', () => {
     expect(await explain('--source', 'attic')).toContain('no readings of a source "attic"; it has roof');
   });
 
-  test('to a token of device groups only for their devices; another device is like one that does not exist', async () => {
+  test('to a token of device groups only for their devices; another device is like an unknown device', async () => {
     const at = owner();
     const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
     expect((await at.get(path(asked), { token })).status).toBe(200);

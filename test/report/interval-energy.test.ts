@@ -139,7 +139,7 @@ test.each(
   }
 });
 
-test('the intervals are of the method from which the day was read', async () => {
+test('the intervals come from the method that gives the energy of the day', async () => {
   const at = await openReport();
   await publishReadings(at, 'Etc/UTC', [
     // The register is there for an hour, power all day: the day is of the power.

@@ -296,7 +296,7 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
   await run(work);
 });
 
-test('a query of another workgroup runs beside one that takes all places of its own', async () => {
+test('a query of another workgroup runs beside a workgroup that uses all its places', async () => {
   const { run } = await pool({ queriesMax: 1, waitingMax: 2 });
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
@@ -313,7 +313,7 @@ test('a query of another workgroup runs beside one that takes all places of its 
 });
 
 test('the query of a client that disconnects is cancelled', async () => {
-  // The server is real; the report is one that takes long.
+  // The server is real, and the report takes long.
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100 });
   onTestFinished(() => app.close());

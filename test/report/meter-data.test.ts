@@ -12,7 +12,7 @@ const range = (startDate: string, endDate: string, more = '') =>
   `startDate=${startDate}&endDate=${endDate}${more && `&${more}`}`;
 
 describe('uploaded readings', () => {
-  // Each test has a month or a meter of its own.
+  // Each test has its own month or its own meter.
   const meters = shared(openMeters);
 
   test('are in the days of the zone that is asked for, a key for each of them', async () => {
@@ -30,7 +30,7 @@ describe('uploaded readings', () => {
     });
   });
 
-  test('of the days on which the clock is changed are all of 23 and 25 hours', async () => {
+  test('of the days with a change of the clock have 23 and 25 hours', async () => {
     const at = meters();
     const hours = (count: number) => Array.from({ length: count }, () => 100);
     await at.put(intervals(...readings('GRID-1', '2026-03-28T23:00Z', 1, hours(48))));
@@ -235,7 +235,7 @@ describe('meters that are read from devices', () => {
 
 const MONTHS = rounds(12, 20);
 
-test('the days of a month add up to it in every zone, wherever readings begin and end', async () => {
+test('the days of a month add up to it in every zone, for readings that begin and end at any time', async () => {
   const zone = fc.constantFrom(
     'Etc/UTC',
     'Europe/Paris',

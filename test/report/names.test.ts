@@ -71,7 +71,7 @@ test('an unknown device is refused with the nearest name', async () => {
   expect(await message(`daily-energy?${range}&devices=cellar`)).toBe(
     '400 devices: there is no device "cellar"; the devices are garage, South roof',
   );
-  // An id that is neither configured nor published.
+  // An id that is not configured and not published.
   const unknown = deviceId(9);
   for (const report of ['daily-energy', 'daily-energy/details', 'quality', 'interval-energy'])
     expect(await message(`${report}?${range}&devices=garage,${unknown}`)).toBe(
@@ -92,7 +92,7 @@ test('an unknown device is refused with the nearest name', async () => {
   expect(await message(`daily-energy?${range}&devices=South%20roof`, token)).toBe(
     '400 devices: there is no device "South roof"; the devices are garage',
   );
-  // A device that it cannot see and one that does not exist have the same answer.
+  // The answer for a device that it cannot see is the same as for an unknown device.
   for (const report of [
     `daily-energy?${range}&devices=`,
     'device-status?devices=',

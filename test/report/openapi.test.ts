@@ -118,7 +118,7 @@ test('the OpenAPI description of an explanation fits its answer', async () => {
     expect(text).toContain(`"${member}"`);
 });
 
-test('every request has a name of its own for clients that are generated', async () => {
+test('every request has a unique name for clients that are generated', async () => {
   const at = await openReport();
   const { paths } = (await (await at.get('/openapi.json', { token: undefined })).json()) as {
     paths: Record<string, Record<string, { operationId: string }>>;
@@ -158,7 +158,7 @@ test('the page works without anything from elsewhere, under a content security p
   }
   const missing = await at.get('/docs/static/missing.js', { token: undefined });
   expect([missing.status, await missing.json()]).toMatchObject([404, { error: 'NotFound' }]);
-  // No script in the page itself but for what the policy lets through.
+  // The page itself has only scripts that the policy allows.
   for (const [, attributes] of html.matchAll(/<script([^>]*)>/g)) expect(attributes).toContain('src=');
 });
 

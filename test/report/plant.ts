@@ -48,7 +48,10 @@ function grownWh({ device, source, day, slot }: Slot): number {
   return base + 10 * day + Math.max(0, 60 - 3 * Math.abs(slot - peakSlot));
 }
 
-/** What nobody measured: device, source, day, and from which slot of the day up to which, not included. */
+/**
+ * Energy that nobody measured: device, source, day, the first slot of the day, and the slot after the last
+ * one.
+ */
 const gaps: ReadonlyArray<[device: number, source: string, day: number, from: number, to: number]> = [
   // Both sources of a device at once, then one alone.
   [1, 'roof', 1, 40, 56],

@@ -9,7 +9,7 @@ import { budget, budgets, intervals, openMeters, readings } from './meter-suppor
 const range = (startDate: string, endDate: string, more = '') =>
   `startDate=${startDate}&endDate=${endDate}${more && `&${more}`}`;
 
-test('a site is reconciled by signs and days of validity, over days on which all are complete', async () => {
+test('a site is reconciled by signs and days of validity, over days with complete members', async () => {
   const at = await openMeters({
     meters: [{ code: 'OUT' }, { code: 'IN' }, { code: 'NEW', device: deviceId(3) }],
     sites: [
@@ -128,7 +128,7 @@ test('days of a site are in the zone of the workgroup, or in the requested zone'
   });
 });
 
-test('a day on which a register fell, or without any device, is incomplete for a reason that is named', async () => {
+test('a day with a register that fell, or without any device, is incomplete, and the reason is named', async () => {
   const at = await openMeters({
     sites: [
       { name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1), from: '2026-05-02' }] },
@@ -311,7 +311,7 @@ test('the answer of a day changes when it is over', async () => {
   expect((await get({ 'If-None-Match': (await get()).headers.get('etag')! })).status).toBe(304);
 });
 
-test('an unknown site is a 404 that lists the sites whose members the token may all see', async () => {
+test('an unknown site is a 404 that lists the sites with only members that the token may see', async () => {
   const at = await openMeters({
     deviceGroups: { roof: [deviceId(1)] },
     sites: [

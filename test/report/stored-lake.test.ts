@@ -160,7 +160,7 @@ async function expectSameAnswers(at: ReportFixture, paths: readonly string[]): P
   }
 }
 
-test('a store without any commit of the workgroup is a 503, and one that only has a claim is an empty lake', async () => {
+test('a store without any commit of the workgroup is a 503, and a store with only a claim is an empty lake', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const stored = await openStored(store);
   const missing = {

@@ -51,7 +51,7 @@ test('an entry counts on its days, and on the others the next best does', () => 
   ]);
 });
 
-test('a total source contains the other sources of its device of equal role, on the days on which it has that role', () => {
+test('a total source contains the other sources of its device with its role, on the days when it has that role', () => {
   const resolver = resolverOf(
     [
       { source: 'l?', role: 'consumption' },
@@ -72,7 +72,7 @@ test('a total source contains the other sources of its device of equal role, on 
   ]);
 });
 
-test('a source that is within another one by its own setting stays there, whatever the total source of its device is', () => {
+test('a source that is within another one by its own setting stays there, for every total source of its device', () => {
   const roles = [
     { device: 'garage', source: 'l1', role: 'consumption', within: 'site' },
     { source: 'total', role: 'consumption' },

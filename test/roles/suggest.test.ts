@@ -37,6 +37,6 @@ test.each([
   expect(suggestRole(source)?.role).toBe(role);
 });
 
-test('a suggestion names the word from which it follows', () => {
+test('a suggestion names the word that it follows from', () => {
   expect(suggestRole('solar_feed_in')).toEqual({ role: 'grid_export', reason: '"feed in" in its name' });
 });

@@ -39,7 +39,7 @@ async function everything(shard: Shard) {
   };
 }
 
-/** The rows of readings whose parts are rolled up one after the other, each as it comes. */
+/** The rows of readings after a roll-up of each part, as it comes. */
 async function rolledUp(site: EnergySite, parts: readonly (readonly CaseReading[])[]) {
   const shard = await openTestShard();
   for (const part of parts) {

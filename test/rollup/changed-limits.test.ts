@@ -24,7 +24,7 @@ const site: EnergySite = {
     { table: 't', field: 'net', method: 'total_energy', register: 'net', as: 'grid' },
   ],
 };
-/** Readings of the days of two devices whose limits move. */
+/** Readings of the days of two devices with limits that change. */
 const TWO_DEVICES = 48 * 12 * 2;
 
 /**
@@ -69,7 +69,7 @@ const image = shared(async () => {
   return path;
 });
 
-/** A warehouse in which twelve days are rolled up, and the busy day before them has landed. */
+/** A warehouse with twelve days that are rolled up. The busy day before them has landed. */
 async function beforeTheBusyDay(path = join(tempDir(), 'copy.duckdb')): Promise<Shard> {
   copyFileSync(image(), path);
   return openTestShard({ path });
@@ -87,7 +87,7 @@ async function computeWhole() {
   return { energy, afterNextDay: await rowsAfter(shard) };
 }
 
-/** One call, which computes two devices again whose limits move. */
+/** One call. It computes two devices again because their limits change. */
 function once(shard: Shard, of = site): Promise<RollUpResult> {
   return rollUp(shard, {
     workgroup: { ...workgroup, timezone: of.timezone },
@@ -118,7 +118,7 @@ test('a changed limit is applied to some devices in each call, and new batches a
   const before = await rowsOf(shard, DAYS);
   const results = [await once(shard)];
   expect(await waitingOf(shard)).toHaveLength(DEVICES);
-  // Days of devices that wait are what they were, and none of them becomes final by that.
+  // Days of devices that wait stay as they are, and no day becomes final because of that.
   expect(await rowsOf(shard, DAYS)).toEqual(before);
   expect(before.some(({ status }) => status === 'provisional')).toBe(true);
   expect(await rolledUpOf(shard)).toBe(1);

@@ -3,8 +3,8 @@ import { dayBounds, HOUR_MS, localDateOf, MINUTE_MS, type UtcMs } from '../../sr
 import type { RandomReading, RandomStream } from './many-streams.ts';
 
 /**
- * Streams for which the rules allow only one answer: events of a register differ by more than its jitter, an
- * excursion is of one kind and ends, and a jump that stays lasts for more than a day.
+ * Streams with only one answer by the rules. Events of a register differ by more than its jitter. An
+ * excursion is of one kind and ends. A jump that stays lasts for more than a day.
  */
 
 /** Most power (W) and jitter (Wh) of the registers, in steps of the register. */
@@ -54,9 +54,7 @@ const LONG_MS = 25 * HOUR_MS;
 const fault = { isFault: true };
 const noTurn = { part: 0, lateMs: 0 };
 
-/**
- * A lifetime register in whole steps of `size` Wh; `clean` ones have nothing but growth, glitches and spikes.
- */
+/** A lifetime register in whole steps of `size` Wh; `clean` ones have only growth, glitches and spikes. */
 export function clearRegister(
   table: string,
   startMs: UtcMs,

@@ -19,7 +19,7 @@ const site = (closeAfterDays: number): EnergySite => ({
 /**
  * A sample every five minutes: 1 kW, on the fourth day 15 kW. The first day has one sample of 60 kW. Quiet
  * days teach a limit of 50 kW, so it is a spike. The fourth day teaches 32 x 4096 W, and with this limit it
- * is none.
+ * is no event.
  */
 function day(number: number): CaseReading[] {
   return Array.from({ length: 288 }, (_, place) => {
@@ -55,7 +55,7 @@ const image = shared(async () => {
   return path;
 });
 
-/** A warehouse with three days, of which the first one is closed. */
+/** A warehouse with three days. The first one is closed. */
 async function afterThreeDays(): Promise<Shard> {
   const path = join(tempDir(), 'copy.duckdb');
   copyFileSync(image(), path);

@@ -24,8 +24,8 @@ const only = process.env.WATTLINE_TEST_CASE;
 const chosen = goldenCases().filter(({ id }) => only === undefined || id === only);
 if (chosen.length === 0) throw new Error(`WATTLINE_TEST_CASE: no golden case is named ${only}`);
 /**
- * Cases of one zone share a warehouse, each with devices of its own: to open one for each would take most of
- * the time.
+ * Cases of one zone share a warehouse, each with its own devices, because opening a warehouse for each case
+ * would take most of the time.
  */
 const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
 /**
@@ -34,7 +34,7 @@ const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
  */
 const ROUNDS_MAX = 4;
 
-test('every golden case has a name of its own', () => {
+test('every golden case has a unique name', () => {
   const ids = goldenCases().map(({ id }) => id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });

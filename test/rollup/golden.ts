@@ -123,7 +123,7 @@ const rules = new Map<string, number>();
 /**
  * The name of a table of a case. Cases with the same energy streams share tables, because binding a stream
  * costs more than the readings of a case. Declared changes of a register name a device, so cases with them
- * have tables of their own.
+ * have separate tables.
  */
 function tableOf({ id, energyStreams }: GoldenCase, table: string): string {
   const isOwn = energyStreams.some(({ registerChanges = [] }) => registerChanges.length > 0);
@@ -133,7 +133,7 @@ function tableOf({ id, energyStreams }: GoldenCase, table: string): string {
   return `${number}.${table}`;
 }
 
-/** The readings of a case with devices of its own, with the offsets that their order gives them. */
+/** The readings of a case with its own devices. Their order gives the offsets. */
 export function ownReadings(one: GoldenCase): CaseReading[] {
   const { id, readings } = one;
   return readings.map((reading, index) => ({

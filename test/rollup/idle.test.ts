@@ -30,7 +30,7 @@ test('a roll-up with nothing to do runs no statement, until something is written
   expect(await rollUpSite(shard, site)).toEqual({ ...first, readings: 0, days: 0 });
 
   await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
-  // Publishing connects to write its views; what it publishes is no work for the roll-up.
+  // Publishing connects to write its views, but this is no work for the roll-up.
   await rollUpSite(shard, site);
   await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   expect(await isIdle()).toBe(true);

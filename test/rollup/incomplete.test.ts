@@ -23,7 +23,7 @@ async function daysOf(shard: Shard) {
   return rows.map(({ day, source, incomplete, version }) => [day, source, incomplete, version]);
 }
 
-test('a day on which a declared source has no energy is incomplete, until it has', async () => {
+test('a day is incomplete until each declared source has energy', async () => {
   const shard = await openTestShard();
   await read(shard, 'a', ['01', 0], ['02', 1000], ['03', 2000]);
   await read(shard, 'b', ['01', 0], ['02', 500]);

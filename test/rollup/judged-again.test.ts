@@ -14,7 +14,7 @@ const at = (time: string, total: number, day = '26') => ({
 /** Earlier readings, so that the late ones are not at the beginning of the series. */
 const dayBefore = [at('00:00', 900_000, '25'), at('12:00', 950_000, '25'), at('18:00', 970_000, '25')];
 
-/** The register shows the same from 06:00 to 10:00, then 60 kWh more, and goes on. */
+/** The register shows the same from 06:00 to 10:00, then 60 kWh more, and continues. */
 const stands = [
   at('00:00', 990_000),
   at('06:00', 1_000_000),

@@ -19,7 +19,7 @@ const at = (time: string, today: number): CaseReading => ({
   data: { today },
 });
 
-/** The register restarts at 02:00: what it shows at 00:30 goes on from 23:00, 90 Wh in 90 min. */
+/** The register restarts at 02:00: its value at 00:30 continues from 23:00, with 90 Wh in 90 min. */
 const late = [
   at('01T08:00', 0),
   at('01T23:00', 8000),
@@ -30,7 +30,7 @@ const late = [
   at('02T20:00', 6000),
 ];
 
-/** One by one in the soak, else all at once. */
+/** Each reading alone in the soak, otherwise all at once. */
 const inParts = (readings: readonly CaseReading[]) =>
   isSoak ? readings.map((reading) => [reading]) : [readings];
 

@@ -11,7 +11,7 @@ import {
   rollUpSite,
 } from './rollup-fixture.ts';
 
-/** A device whose sources are silent for 40 days, and one that sends every hour. */
+/** A device with sources that are silent for 40 days, and a device that sends every hour. */
 const SILENT = '00000000-0000-4000-8000-000000000001';
 const GOOD = '00000000-0000-4000-8000-000000000002';
 const START_MS = Date.UTC(2026, 0, 1);
@@ -45,7 +45,7 @@ const waitingOf = async (shard: Shard) =>
   (await rowsOf(shard, 'SELECT count(DISTINCT series_id)::INTEGER AS series FROM pending_change'))[0]!.series;
 const limitsOf = (shard: Shard) => rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL');
 
-test('sources that were silent for long are computed one after another, and other devices go on meanwhile', async () => {
+test('sources that were silent for long are computed one after another, and other devices do not wait', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [...silent(START_MS, 0), reading(GOOD, END_MS - HOUR_MS, 0)]);
   await rollUpSite(shard, bounded);

@@ -135,7 +135,7 @@ const clear: Record<string, Clear[]> = {
   ],
 };
 
-/** Places and times at which days are odd. */
+/** Places and times with unusual days. */
 const nights = [
   ['America/Havana', Date.UTC(2023, 10, 3)],
   ['Australia/Lord_Howe', Date.UTC(2024, 3, 4)],

@@ -137,7 +137,7 @@ function linesBetween(kept: readonly Kept[], isNet: boolean): Line[] {
   return lines;
 }
 
-/** Leaves glitches and spikes out and says of every fall and jump that stays what it books. */
+/** Leaves glitches and spikes out. Says for every fall and jump that stays how much energy it books. */
 function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
   const kept: Kept[] = [];
   for (let index = 0; index < readings.length; index += 1) {
@@ -160,7 +160,7 @@ function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
       standstillSinceMs !== undefined &&
       one.value - before.value <= maxGrowthWh(rule, standstillSinceMs, one.atMs)
     ) {
-      // It was not read for a while: what it shows at last is spread over that.
+      // It was not read for a while: its growth in that time is spread over that time.
       while (kept.at(-1)!.atMs > standstillSinceMs) kept.pop();
       kept.push(one);
       continue;
@@ -182,14 +182,14 @@ function maxGrowthWh({ maxPowerW, jitterWh }: OracleRule, fromMs: UtcMs, toMs: U
   return (maxPowerW * (toMs - fromMs)) / HOUR_MS + jitterWh;
 }
 
-/** Neither a fall beyond the jitter nor a rise beyond what is possible. */
+/** Not a fall beyond the jitter, and not a rise beyond the possible energy. */
 function continuesFrom(rule: OracleRule, from: OracleReading, to: OracleReading): boolean {
   return (
     to.value >= from.value - rule.jitterWh && to.value - from.value <= maxGrowthWh(rule, from.atMs, to.atMs)
   );
 }
 
-/** An isolated high reading: the next one goes on from before it. */
+/** An isolated high reading: the next one continues from the reading before it. */
 function endOfSpike(rule: OracleRule, before: OracleReading, readings: readonly OracleReading[], at: number) {
   const next = readings[at + 1];
   return next && next.value < readings[at]!.value - rule.jitterWh && continuesFrom(rule, before, next)
@@ -198,7 +198,7 @@ function endOfSpike(rule: OracleRule, before: OracleReading, readings: readonly 
 }
 
 /**
- * The reading at which the series continues after low values. It is no glitch if the register can have grown
+ * The reading where the series continues after low values. It is no glitch if the register can have grown
  * there from the low values, unless all of them are zero. A reading between low values that is shorter than
  * they have lasted is an excursion of theirs.
  */

@@ -42,7 +42,7 @@ export interface EnergySite {
 
 /**
  * Lands readings as one batch of the stream or of another origin, in the given order. Readings with offsets
- * get an origin of their own.
+ * get a separate origin.
  */
 export async function landReadings(
   shard: Shard,
@@ -129,7 +129,7 @@ export async function energyByDay(shard: Shard): Promise<Record<string, number>>
 
 /**
  * All results of the roll-up, without the times of computation and the numbers of versions. They must not
- * depend on the order in which readings came.
+ * depend on the order of arrival of the readings.
  */
 export async function energyRows(shard: Shard) {
   const days = await rowsOf(

@@ -84,7 +84,7 @@ async function changesOfAgain(streams: readonly RandomStream[], shard: Shard): P
   return changed.map((keys) => keys.join('\n'));
 }
 
-test('readings that arrive hours or days late give the same rows as readings in time, with which a closed day keeps its limits', {
+test('readings that arrive hours or days late give the same rows as readings in time, and a closed day keeps its limits', {
   timeout: 600_000,
 }, async () => {
   const rolledUpAtMs = (days: readonly number[]) => days.map((day) => START_MS + day * DAY_MS + HOUR_MS);
@@ -147,7 +147,7 @@ test('leaving out statements without work gives the same rows as running all', {
   await expectAll(site, fc.oneof(anyStream(START_MS), standingStream(START_MS)), check, rounds(2, 48));
 });
 
-// changed-limits.test.ts has cases of its own.
+// changed-limits.test.ts has more cases.
 test.runIf(isSoak)(
   'changed limits give the same rows in many calls as in one call',
   {
@@ -233,9 +233,7 @@ test('zeros, low values and spikes between the readings of a register change onl
   await expectAll(faulty, fc.oneof(...streams), check);
 });
 
-/**
- * Zones, and times at which their days are odd: half an hour, a quarter, no such day, two midnights, none.
- */
+/** Zones, and times with unusual days: half an hour, a quarter, a missing day, two midnights, no midnight. */
 const oddDays = [
   ['Africa/Cairo', '2024-04-23T00:00Z'],
   ['Etc/UTC', '2024-02-27T00:00Z'],

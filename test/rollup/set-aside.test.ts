@@ -40,8 +40,8 @@ function post(devices: readonly number[], hours: readonly number[], fields: read
 }
 
 /**
- * Replaces a stored reading of a device by one that cannot be computed. It is of a register that may fall,
- * because no reading of such a register is left out.
+ * Replaces a stored reading of a device by a reading that cannot be computed. It is of a register that may
+ * fall, because no reading of such a register is left out.
  */
 async function poison(shard: Shard, device: number, hour: number): Promise<void> {
   await rowsOf(
@@ -63,7 +63,7 @@ const asideOf = (shard: Shard) =>
 
 test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged, until other rules or settings try it again and reject the stored poison', async () => {
   const shard = await openTestShard();
-  // find-failing-series.test.ts has many series, of which several fail.
+  // find-failing-series.test.ts has many series, and several of them fail.
   const devices = [1, 2, 3];
   await landReadings(shard, post(devices, [0, 1, 2]));
   await rollUpSite(shard, site);
@@ -117,7 +117,7 @@ test.runIf(isSoak)(
     for (const one of [shard, whole]) await landReadings(one, post([2], [0, 1, 2, 30, 31]));
     for (const one of [shard, whole]) await rollUpSite(one, site);
     let hour = 40;
-    // A demand leaves no version. Both are another version than that of now, so the soak has both.
+    // A demand leaves no version. Both differ from the present version, so the soak has both.
     for (const version of sampled(['0.0.1', ''], 2)) {
       const change = () => rowsOf(shard, `UPDATE set_aside SET program_version = '${version}'`);
       // No day of the calendar is as late as this.
@@ -125,7 +125,7 @@ test.runIf(isSoak)(
       for (const one of [shard, whole]) await landReadings(one, post([2], [hour, hour + 30]));
       for (const one of [shard, whole]) await rollUpSite(one, site);
       expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
-      // Tried again in vain, it stays aside.
+      // It is tried again, fails, and stays aside.
       await change();
       await rollUpSite(shard, site);
       expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);

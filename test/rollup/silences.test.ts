@@ -52,7 +52,7 @@ test('readings that are days apart are looked at in few stretches, which hold al
 
 // The next test has silent years, and rollup-properties.test.ts compares parts with the whole.
 test.runIf(isSoak)(
-  'years of rare readings, and clocks that restart in 2021, give the same rows at once and one by one',
+  'years of rare readings, and clocks that restart in 2021, give the same rows in one call and in a call for each reading',
   async () => {
     // A meter that is read every few weeks; and a device that says 2021 now and then, where it has counted
     // on.

@@ -9,9 +9,7 @@ export const PARTS = rounds(3, 4);
 
 const limits = { maxPower: '8 kW', jitter: '3 Wh' } as const;
 
-/**
- * Rules of every kind, each for a table of its own; table `beside` has three ways to tell the same energy.
- */
+/** Rules of every kind, each for its own table; table `beside` has three ways to tell the same energy. */
 export const everyRule: EnergyStreamInput[] = [
   { table: 'total', field: 'total', method: 'total_energy', ...limits },
   { table: 'learnt', field: 'total', method: 'total_energy' },
@@ -113,7 +111,7 @@ export function anyStream(startMs: UtcMs, stepsMax = 16): fc.Arbitrary<RandomStr
     }));
 }
 
-/** What a register or power shows in an hour of the day, beside what it counts. */
+/** The disturbance that a register or power shows in an hour of the day, beside its growth. */
 const hourArbitrary = fc.record({
   growth: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 400 })),
   fault: fc.oneof(
@@ -167,9 +165,9 @@ const standingStepArbitrary = fc.record({
 });
 
 /**
- * A register that stands still or falls by its jitter for hours, and then shows at once what it has counted
- * meanwhile. Late readings say how long it had stood still, and move its high-water mark far beyond their
- * neighbours.
+ * A register that stands still or falls by its jitter for hours, and then shows at once the energy that it
+ * has counted meanwhile. Late readings say how long it had stood still, and move its high-water mark far
+ * beyond their neighbours.
  */
 export function standingStream(startMs: UtcMs): fc.Arbitrary<RandomStream> {
   return fc

@@ -54,7 +54,7 @@ test('a register that restarts every hour for weeks is summed up restart by rest
   );
   await landReadings(shard, restarting);
   await rollUpSite(shard, site);
-  // Each hour grows by 50 and restarts to 5: 24 * 55 a day, but for the last ten minutes of the last day.
+  // Each hour grows by 50 and restarts to 5: 24 * 55 a day, without the last ten minutes of the last day.
   const days = await energyByDay(shard);
   expect(Object.keys(days)).toHaveLength(DAYS);
   expect(days['2024-01-10']).toBe(24 * 55);

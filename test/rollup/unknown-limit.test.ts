@@ -10,26 +10,24 @@ const START_MS = Date.UTC(2026, 5, 1);
 const DAYS = 3;
 
 const plant = fc.record({
-  /**
-   * The minute at which the first day begins. A day of few readings must not learn a limit from its faults.
-   */
+  /** The minute when the first day begins. A day of few readings must not learn a limit from its faults. */
   startMinutes: fc.integer({ min: 0, max: 24 * 60 - 40 }),
   everyMinutes: fc.constantFrom(5, 10, 15),
   watts: fc.constantFrom(300, 2_000, 10_000),
-  /** Hours of the day in which it grows. */
+  /** Hours of the day when it grows. */
   hours: fc.constantFrom(6, 12, 24),
   first: fc.integer({ min: 200_000, max: 50_000_000 }),
   faultPercent: fc.integer({ min: 0, max: 10 }),
-  /** Readings of a thousand at which it starts again from zero. */
+  /** This number of readings of a thousand starts again from zero. */
   restartsPerMille: fc.constantFrom(0, 0, 4),
-  /** It decides which readings are faults, and of which kind. */
+  /** It decides which readings are faults, and the kind of each fault. */
   seed: fc.integer({ min: 1, max: 2 ** 31 - 2 }),
 });
 type Plant = typeof plant extends fc.Arbitrary<infer Value> ? Value : never;
 interface FaultyStream extends RandomStream {
   /** Wh by day. */
   days: Map<string, number>;
-  /** The days on which it started again. */
+  /** The days when it started again. */
   restarted: ReadonlySet<string>;
   /**
    * Wh that grow while it shows the same value four times. Around midnight they can be booked on the wrong

@@ -296,9 +296,9 @@ test.runIf(isSoak)('a closed day keeps its limits, even if later days have other
   expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([[1, 1, 'final', 'stream']]);
 });
 
-// close-after.test.ts has a day whose limits change, with its causes.
+// close-after.test.ts has a day with limits that change, with its causes.
 test.runIf(isSoak)(
-  'a closed day whose limits change because the next day arrives late has the cause learnt',
+  'a closed day has the cause learnt if its limits change because the next day arrives late',
   async () => {
     const shard = await openTestShard();
     await read(shard, ...dayOf(1, 600_000, 300, 8_000));

@@ -6,7 +6,7 @@ import { openCommitNews } from '../../src/service/commit-news.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
-/** News of one process, and what it has heard. */
+/** News of one process, and the news that it has received. */
 async function openNews(url: string) {
   const redis = await openRedisConnection({ url, logger: silentLogger });
   onTestFinished(() => redis.close());

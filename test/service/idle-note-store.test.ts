@@ -14,7 +14,7 @@ import { createTestClock } from '../support/test-clock.ts';
 
 const END: StreamEnd & { isEmpty: boolean } = { epoch: 'log-1', next: 100n, isEmpty: false };
 
-/** Machines with data folders of their own and the same bucket. */
+/** Machines with separate data folders and the same bucket. */
 function setUp() {
   const clock = createTestClock(Date.UTC(2026, 10, 20, 12));
   const store = createFolderStore(tempDir());

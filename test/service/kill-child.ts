@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { createTerminal } from '../../src/service/terminal.ts';
 
-// A thread asks DuckDB for what takes minutes, as a roll-up of years may; meanwhile the process is told to
-// end at once.
+// A thread runs a query that takes DuckDB minutes, as a roll-up of years may. Meanwhile the process is told
+// to end at once.
 const query = `
   const { DuckDBInstance } = require('@duckdb/node-api');
   DuckDBInstance.create(':memory:').then(async (instance) => {

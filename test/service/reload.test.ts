@@ -127,7 +127,7 @@ test.runIf(isFull)(
     const tenantReader = tenant.subscribe({ requestId: randomUUID() });
     await tenantReader.answer;
     const homeToken = await t.tokenOf('home');
-    // Messages keep both reads waiting. That of the other workgroup begins first, and lasts for its time.
+    // Messages keep both reads waiting. The wait of the other workgroup begins first, and lasts for its time.
     const readsEnded: string[] = [];
     const readHeld = (id: string, token: string) => t.read(id, token, 20).finally(() => readsEnded.push(id));
     void readHeld('plant', plantToken).catch(() => undefined);

@@ -32,7 +32,7 @@ export const reports = [
   'daily-energy/changes?since=2025-01-01',
 ];
 
-/** A bucket behind a proxy, a Redis, and a report process with a data folder of its own. */
+/** A bucket behind a proxy, a Redis, and a report process with a separate data folder. */
 export async function startReports() {
   const s3 = await s3ForTests();
   const server = await startRedis();

@@ -111,7 +111,7 @@ describe('with a bucket', () => {
     }
   });
 
-  test('a reload is refused if it adds a workgroup whose stream no other machine can read', async () => {
+  test('a reload is refused if it adds a workgroup with a stream that no other machine can read', async () => {
     const cwd = tempDir();
     const added = join(cwd, 'workgroups.d', 'home.yaml');
     mkdirSync(dirname(added));

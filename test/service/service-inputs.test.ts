@@ -20,7 +20,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
-/** All tests share one service. Each has devices of its own, so that it can run alone. */
+/** All tests share one service. Each has its own devices, so that it can run alone. */
 const READABLE = '7c9e6679-7425-40de-944b-e07fc1f90ae1';
 const COUNTED = '7c9e6679-7425-40de-944b-e07fc1f90ae2';
 const MEASURED = '7c9e6679-7425-40de-944b-e07fc1f90ae3';

@@ -88,7 +88,7 @@ test('limits.authenticationTimeout closes a connection that is not authenticated
     const address = `${baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling&sid=${sid}`;
     return { isOpen: async () => (await fetch(address, { method: 'POST', body: '3' })).status === 200 };
   };
-  // Without the setting both are closed after the same time, and the one that came first is closed first.
+  // Without the setting both are closed after the same time, so the first connection is closed first.
   const patient = await connectTo('1min');
   const brief = await connectTo('200ms');
   expect(await patient.isOpen()).toBe(true);
@@ -102,7 +102,7 @@ test('limits.readHold ends a read that waits for messages', async () => {
   expect([answer.status, answer.headers.get('preference-applied')]).toEqual([200, 'wait=0.15']);
 });
 
-test('limits.watchedDevicesPerWorkgroup limits the devices whose presence is watched', async () => {
+test('limits.watchedDevicesPerWorkgroup limits the devices that are watched for silence', async () => {
   const { baseUrl, config, issue, stop } = await serve(
     { watchedDevicesPerWorkgroup: 2 },
     { deviceTimeout: '5s' },

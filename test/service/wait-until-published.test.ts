@@ -65,7 +65,10 @@ async function openWorker(energyStreams: NonNullable<ConfigInput['workgroups']>[
       const { outcome, publishedBatchId } = await ended();
       return 'lastBatchId' in outcome && publishedBatchId >= outcome.lastBatchId;
     },
-    /** Settles the import, where the service does these steps meanwhile. @returns what it did not wait for */
+    /**
+     * Settles the import, where the service does these steps meanwhile.
+     * @returns the work that it did not wait for
+     */
     async settle(...meanwhile: Array<keyof typeof steps>): Promise<string[]> {
       const first = await ended();
       if (!('lastBatchId' in first.outcome)) throw new Error('nothing has landed');

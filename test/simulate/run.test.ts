@@ -20,7 +20,7 @@ interface Ingested {
   atMs: number;
 }
 
-/** An ingest endpoint that stores what it accepts. It first gives `answers`, one for each request. */
+/** An ingest endpoint that stores the accepted messages. It first gives `answers`, one for each request. */
 async function startIngest(now: () => number, answers: Array<(response: ServerResponse) => void> = []) {
   const ingested: Ingested[] = [];
   const server = createServer(async (request, response) => {

@@ -169,7 +169,7 @@ test('a full pack follows when less than half of the packs is in use, or there a
   expect(isWorthReferring(map(Array(24).fill(2 ** 30), 24 * 2 ** 30))).toBe(true);
 });
 
-test('another process cannot open the warehouse after snapshots, nor after it was opened again', async () => {
+test('another process cannot open the warehouse after snapshots, or after it was opened again', async () => {
   const shard = await openExtraShard();
   const store = createFolderStore(tempDir());
   const first = await snapshotOf(shard, store, undefined);

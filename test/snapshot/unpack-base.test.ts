@@ -114,7 +114,7 @@ test('packs that are kept while they are unpacked are copies, and the file has t
     expect(readFileSync(join(keepIn, key)).equals(readFileSync(join(store.address, key)))).toBe(true);
 });
 
-test('a map that is not that of the kept pack is refused', async () => {
+test('a map that differs from the map of the kept pack is refused', async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot } = snapshots[1]!;
   const map = await readPackMap(store, packObject(snapshot), snapshot);

@@ -34,7 +34,7 @@ describe.skipIf(s3Missing)('in a bucket behind a network that loses requests and
   }
 
   test.each<Fate>(['lose', 'drop-answer', 'status-after', 'late', 'hang'])(
-    'a first request with the fate "%s" neither loses nor doubles a creation',
+    'a first request with the fate "%s" does not lose or double a creation',
     async (fate) => {
       const { lossy, direct } = await lossyStore((put) => (put === 0 ? fate : 'pass'));
       const bytes = bytesOf('only');
@@ -43,7 +43,7 @@ describe.skipIf(s3Missing)('in a bucket behind a network that loses requests and
     },
   );
 
-  test('a creation whose answer is lost is not won twice', async () => {
+  test('a creation is not won twice if its answer is lost', async () => {
     const { lossy, direct } = await lossyStore((put) => (put === 0 ? 'lose' : 'pass'));
     const other = bytesOf('other');
     await direct.createKey('commits/1', other);

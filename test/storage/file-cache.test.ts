@@ -150,7 +150,7 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     );
     const cache = await openCache({ bytesMax: filesMax * KILOBYTE, fetchesMax: 4 });
     let [answered, refused] = [0, 0];
-    /** A caller asks for each workgroup, in an order of its own. */
+    /** A caller asks for each workgroup, in its own order. */
     async function ask(step: number, isBusyAllowed: boolean): Promise<void> {
       for (let at = 0; at < workgroups; at++) {
         const wanted = objects[(at * step) % workgroups]!;
@@ -341,7 +341,7 @@ function allFiles(folder: string): string[] {
 
 const partsOf = (folder: string) => allFiles(folder).filter((name) => name.endsWith('.part'));
 
-/** A file system of its own in memory. @returns undefined without the right to mount one */
+/** A separate file system in memory. @returns undefined without the right to mount one */
 function smallDisk(megabytes: number): string | undefined {
   const folder = join(tempDir(), 'disk');
   mkdirSync(folder);

@@ -132,7 +132,7 @@ test.skipIf(!isSoak || s3Missing)('a list of more than a page is complete', asyn
   expect(await keysOf(store.list('many/'))).toEqual(keys);
 });
 
-test('a folder whose disk has no permission says so', async () => {
+test('a folder reports a disk without permission', async () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
   await expect(createFolderStore(file).put('a', { bytes: Buffer.from('a') })).rejects.toMatchObject({

@@ -118,7 +118,7 @@ describe.skipIf(s3Missing)('a bucket behind a network', () => {
   });
 });
 
-test('a list that is cut goes on after its last key as long as keys come, and has as many as were asked for', async () => {
+test('a list that is cut continues after its last key while keys come, and has the requested number of keys', async () => {
   const folder = createFolderStore(tempDir());
   const some = objects.slice(0, 14);
   for (const { key, bytes } of some) await folder.put(key, { bytes });

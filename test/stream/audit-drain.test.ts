@@ -80,7 +80,7 @@ test('many entries move at once, each into the log of its workgroup', async () =
   expect(audit().waiting('elsewhere')).toBe(1);
 });
 
-test('an entry whose file was not removed is in the log once, also hours after a crash', async () => {
+test('an entry is in the log once if its file was not removed, also hours after a crash', async () => {
   const { clock, audit, drain, lmdbLog, folder } = setUp();
   let log = lmdbLog();
   audit().record('home', { action: 'token.created' });
@@ -102,7 +102,7 @@ test('an entry whose file was not removed is in the log once, also hours after a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a failed append loses nothing, and one that failed after it was stored repeats nothing', async () => {
+test('a failed append loses no entry, and an append that failed after it was stored repeats no entry', async () => {
   const { audit, drain, memoryLog } = setUp();
   const log = memoryLog();
   const run = drain(log);

@@ -1,6 +1,6 @@
 /**
- * Where code of one kind lives, and what it may use in addition to itself. Data flows from the first part to
- * the last.
+ * The folder of code of one kind, and the other code that it may use. Data flows from the first part to the
+ * last.
  */
 export interface Part {
   name: string;

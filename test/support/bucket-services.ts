@@ -19,7 +19,7 @@ import type { ProcessRole } from './up-process.ts';
 export const DEVICE = '00000000-0000-4000-8000-000000000001';
 export const HOME = 'home';
 
-/** Machines with data folders of their own, that share a Redis and a bucket. */
+/** Machines with separate data folders, that share a Redis and a bucket. */
 export interface BucketServices {
   redis: TestRedis;
   s3: S3Settings;

@@ -11,7 +11,7 @@ export interface CuttingProxy {
   loseAnswerTo(text: string): Promise<void>;
   /** Cuts every connection. It also cuts new ones until `mend` is called. */
   cut(): void;
-  /** Cuts every connection on which this text was sent, or is sent before `mend` is called. */
+  /** Cuts every connection if this text was sent on it, or is sent before `mend` is called. */
   block(text: string): void;
   mend(): void;
   close(): void;

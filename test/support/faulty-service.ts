@@ -23,16 +23,14 @@ export const FAULTS = [
 export type Fault = (typeof FAULTS)[number];
 
 /**
- * A whole service: a stream, two workers and reports, each on a machine of its own, with a bucket behind a
+ * A whole service: a stream, two workers and reports, each on a separate machine, with a bucket behind a
  * proxy.
  */
 export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 'head' | 'untilStored'> {
   stream: ServiceProcess;
   reports: ServiceProcess;
   workers: ServiceProcess[];
-  /**
-   * The worker whose newest commit is the newest one of the bucket. Waits until a worker owns the workgroup.
-   */
+  /** The worker with the newest commit of the bucket. Waits until a worker owns the workgroup. */
   owner(): Promise<ServiceProcess>;
   /**
    * Makes a fault and ends it. When it returns, killed workers run again. The fault must end no other

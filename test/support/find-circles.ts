@@ -3,7 +3,7 @@ import { findImports, type SourceFile } from './find-imports.ts';
 /**
  * Finds files that import each other in a circle. Imports of types count too, because none of these files can
  * be understood without the others.
- * @returns one line for each circle, with the files in the order in which they import each other
+ * @returns one line for each circle, with the files in the order of their imports
  */
 export function findCircles(sources: readonly SourceFile[]): string[] {
   const imports = new Map(

@@ -59,7 +59,7 @@ export function findImports({ path, text }: SourceFile): Import[] {
     .toSorted((a, b) => a.line - b.line);
 }
 
-/** `import type { … }`, or braces in which every name is a type. */
+/** `import type { … }`, or braces with only types. */
 function isTypesOnly(names: string): boolean {
   if (/^\s+type\b/.test(names)) return true;
   const inBraces = /^\s*\{([^}]*)\}\s*$/.exec(names)?.[1];

@@ -9,7 +9,7 @@ import { errorCode } from '../../src/lib/errors.ts';
  */
 const PORTS = { first: 15_000, count: 17_000 };
 
-/** A port of this machine on which nothing listens now, and which no other test of this run gets. */
+/** A free port of this machine that no other test of this run gets. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = PORTS.first + Math.floor(Math.random() * PORTS.count);

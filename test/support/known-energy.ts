@@ -130,8 +130,8 @@ export async function untilAcknowledged(what: string, send: () => Promise<Answer
 
 /**
  * Members of answers that can differ between two services with the same energy. They depend on the caller, on
- * the time of the computation, and on which messages landed together. For example, a day is restated, and not
- * final, if it was final before its last messages.
+ * the time of the computation, and on the messages that landed together. For example, a day is restated, and
+ * not final, if it was final before its last messages.
  */
 const MOMENTS = [
   'at',

@@ -10,7 +10,7 @@ import { s3ForTests } from './s3-for-tests.ts';
 import { tempDir } from './temp-dir.ts';
 import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-process.ts';
 
-/** A process of a service with a data folder of its own, as on a machine of its own. */
+/** A process of a service with a separate data folder, as on another machine. */
 export interface Machine extends ServiceProcess {
   /** Runs a command with the configuration of this machine. */
   run(...args: string[]): Promise<CliResult>;

@@ -15,8 +15,8 @@ export interface TestBroker {
   /** Undefined if it does not listen with TLS. */
   readonly tlsUrl: string | undefined;
   /**
-   * The address at which clients need the certificate of the tests. Undefined if the broker does not listen
-   * with TLS.
+   * The address where clients need the certificate of the tests. Undefined if the broker does not listen with
+   * TLS.
    */
   readonly clientTlsUrl: string | undefined;
   /** Ends the broker, and starts it again with what it has stored. */

@@ -3,7 +3,7 @@ import { allocatorSettings } from '../../src/cli/bound-allocator.ts';
 
 /**
  * The environment of a process that a test starts. It has only the variables that are needed to find programs
- * and compiled code, and the settings for which a service starts itself again. Without these settings a start
+ * and compiled code, and the settings that make a service start itself again. Without these settings a start
  * takes a tenth more CPU time.
  * @param more undefined leaves a variable out
  */

@@ -64,7 +64,7 @@ async function start(packages: string, folder: string): Promise<RadosgwAccess> {
   };
   const call = (program: string, ...args: string[]) =>
     run(program, args, { env: environment, cwd: folder, timeout: 60_000 });
-  /** The program stays in the foreground, so that its process id is the one that is noted. */
+  /** The program stays in the foreground, so that the noted process id is its id. */
   const serve = (program: string, ...args: string[]) => {
     const server = spawn(program, ['-f', ...args], {
       env: environment,

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
 
-/** A connection without the library, on which a test can send any text and read everything. */
+/** A connection without the library. A test can send any text on it, and read everything. */
 export async function openRaw(baseUrl: string, query = ''): Promise<WebSocket> {
   const socket = new WebSocket(
     `${baseUrl.replace('http', 'ws')}${SOCKET_PATH}/?EIO=4&transport=websocket${query}`,

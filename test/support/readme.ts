@@ -39,7 +39,7 @@ export function headingLinksOf(page: string): string[] {
   );
 }
 
-/** The names with which links name the headings of a page, by the rule of GitHub. */
+/** The names of the headings of a page in links, by the rule of GitHub. */
 export function headingsOf(page: string): string[] {
   const text = pages.get(page)?.replace(/^```.*?^```/gms, '') ?? '';
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
 
-/** A real Redis server in a folder of its own. It stores nothing on the disk unless its settings say so. */
+/** A real Redis server in a separate folder. It stores nothing on the disk unless its settings say so. */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;

@@ -16,7 +16,7 @@ export const isFull = isSoak || process.env.WATTLINE_FULL === '1';
 export const TEST_MS_MAX = isSoak ? 240_000 : isFull ? 120_000 : 60_000;
 /**
  * How long a test waits for one condition. It is shorter than the time of a test, so its own error is shown,
- * and not that of the test.
+ * and not the error of the test.
  */
 export const WAIT_MS_MAX = TEST_MS_MAX / 2;
 

@@ -8,7 +8,7 @@ export interface CliResult {
 }
 
 /**
- * Runs the command line, or another `script`, as a process of its own, in `cwd`. Its environment has no
+ * Runs the command line, or another `script`, as a separate process, in `cwd`. Its environment has no
  * settings of Wattline.
  */
 export async function runCli(

@@ -3,7 +3,7 @@ import { processEnvironment } from './process-environment.ts';
 import type { CliResult } from './run-cli.ts';
 
 /**
- * Runs a command inside this process, which takes a fifth of the CPU of a process of its own (`runCli`).
+ * Runs a command inside this process, which takes a fifth of the CPU of a separate process (`runCli`).
  * `stderr` has its messages, but not its log events. Each command has other tests that start it as a process.
  * @param options.run another program than the command line
  */

@@ -12,7 +12,7 @@ import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-pro
 export type { ProcessRole, ServiceProcess } from './up-process.ts';
 
 /**
- * A service with this configuration in a folder of its own. It is not started yet, and it ends when the test
+ * A service with this configuration in a separate folder. It is not started yet, and it ends when the test
  * has finished.
  */
 export async function createServiceProcess(

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { tempDir } from './temp-dir.ts';
 
 /**
- * A file system of its own in memory, until the end of the test; undefined if this user cannot mount one.
+ * A separate file system in memory, until the end of the test; undefined if this user cannot mount one.
  * `enlarge` gives it a gigabyte, and returns false if this fails.
  */
 export function mountSmallDisk(megabytes: number): { folder: string; enlarge(): boolean } | undefined {

@@ -66,9 +66,9 @@ export async function startStreamService(
     retentionMs?: number;
     groups?: DeviceGroups;
     openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>;
-    /** The timer of held reads. Default: that of the platform. */
+    /** The timer of held reads. Default: the one of the platform. */
     streamTimer?: StartTimer;
-    /** The timer of sockets. Default: that of the platform. */
+    /** The timer of sockets. Default: the one of the platform. */
     socketTimer?: StartTimer;
     socketLimits?: StreamSocketOptions['limits'];
     /** Adds more routes before it listens. */

@@ -9,7 +9,7 @@ const REMOVED = /^(authorization|host|connection|content-length|if-none-match|x-
 
 /**
  * A proxy in front of a store of S3 that removes the condition of a request and signs it again. So the store
- * behaves like one that ignores conditions.
+ * behaves like a store that ignores conditions.
  * @returns its address
  */
 export async function startUnconditionalProxy(settings: S3Settings): Promise<string> {

@@ -51,7 +51,7 @@ export interface VendorServer {
   trim(count: number): void;
   /** Brings all deleted messages back, like a copy of the log. */
   restore(): void;
-  /** Begins another log, whose offsets start low again. */
+  /** Begins another log. Its offsets start low again. */
   recreate(): void;
   /** A message in the form of this server. */
   spell(message: VendorMessage): Record<string, unknown>;
@@ -358,7 +358,7 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
   }
 }
 
-/** JSON in which bigints are bare integers, as servers in other languages write them. */
+/** JSON with bigints as bare integers, as servers in other languages write them. */
 export function jsonOf(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;

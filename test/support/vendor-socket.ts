@@ -6,9 +6,7 @@ import { jsonOf, type VendorMessage, type VendorServer } from './vendor-server.t
 
 /** Details of a server of sockets, in addition to the form of its messages (`Dialect`). */
 export interface SocketDialect {
-  /**
-   * wrapped: binary content in an object of its own. objects: plain ones, which socket.io turns into JSON.
-   */
+  /** wrapped: binary content in a separate object. objects: plain ones, which socket.io turns into JSON. */
   form: 'binary' | 'array-buffer' | 'wrapped' | 'base64' | 'json-text' | 'json-pretty' | 'objects';
   /** root: an array. single: a frame is one message. */
   list: 'root' | 'single' | 'messages' | 'records' | 'data' | 'results' | 'rows' | 'items';
@@ -20,7 +18,7 @@ export interface SocketDialect {
   /** How it answers a subscription. `ok`: with a word that has no meaning. `none`: not at all. */
   answers: 'callback' | 'node-callback' | 'event' | 'both' | 'ok' | 'none';
   saysRequestId: boolean;
-  /** True if the id of the request is an argument of its own before the payload. */
+  /** True if the id of the request is a separate argument before the payload. */
   idFirst: boolean;
   saysUpToDate: boolean;
   saysEpoch: boolean;

@@ -1,4 +1,4 @@
-// A worker as a process of its own, for tests that kill it. Its stages write to files which work they do.
+// A worker as a separate process, for tests that kill it. Its stages write to files which work they do.
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
-  /** The file to which the stages write. */
+  /** The file that the stages write. */
   journal: string;
   config: ConfigInput;
   leaseMs?: number;

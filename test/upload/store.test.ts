@@ -208,7 +208,7 @@ test('budgets of several lengths can coexist, and of one length the later one co
     ]);
   }));
 
-test('a quarter that overlaps another one by a month is refused', () =>
+test('a quarter that overlaps another quarter by a month is refused', () =>
   withShard(async ({ store }) => {
     await store(budgets(budget('2026-01-01', '2026-03-31', 30)));
     expect(await store(budgets(budget('2026-03-01', '2026-05-31', 30)))).toMatchObject({

@@ -158,7 +158,7 @@ test('an upload that would cut a stored period is refused with its line', async 
   expect(staged()).toEqual([]);
 });
 
-test('a body whose token is revoked while it waits is not stored', async () => {
+test('a body is not stored if its token is revoked while it waits', async () => {
   const { put, access, shard, staged, arrived } = await openRoutes();
   const { token, tokenId } = await access.issue({
     subject: 'dash',
@@ -276,7 +276,7 @@ test('a large body is read in a thread, so that other callers do not wait', asyn
 });
 
 test.runIf(isSoak)(
-  'a workgroup has some waiting bodies, and further ones are told to come again',
+  'a workgroup has some waiting bodies, and the senders of further bodies are asked to repeat them',
   async () => {
     const { put } = await openRoutes();
     const body = 'a,'.repeat(20_000);

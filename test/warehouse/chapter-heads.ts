@@ -9,10 +9,10 @@ export interface Chapter {
    * Names in the lists `Reads` and `Writes` of the head. Items of several words are prose, and are left out.
    */
   head: { reads: Set<string>; writes: Set<string> };
-  /** Tables and views that the statements read and write, without those of a WITH clause. */
+  /** Tables and views that the statements read and write, without the tables of a WITH clause. */
   reads: Set<string>;
   writes: Set<string>;
-  /** The written ones that are temporary. */
+  /** The written tables and views that are temporary. */
   temporary: Set<string>;
   /** `statement $parameter` for each parameter that a comment explains and the statement does not take. */
   unknownParameters: string[];

@@ -73,7 +73,7 @@ describe.each(folders)('sql/%s', (folder) => {
     expect(code.flatMap((text) => text.match(lower) ?? [])).toEqual([]);
   });
 
-  test('consists of numbered chapters whose headings have Reads, Writes and Why', () => {
+  test('consists of numbered chapters with the headings Reads, Writes and Why', () => {
     for (const file of globSync('*.sql', { cwd: join(root, 'sql', folder) })) {
       expect(file).toMatch(/^\d\d_[a-z_]+\.sql$/);
       const [heading] = readFileSync(join(root, 'sql', folder, file), 'utf8').split(/^-- name: /m);
@@ -95,7 +95,7 @@ test('no line of a statement is longer than 120 characters', () => {
   expect(long).toEqual([]);
 });
 
-test('a CASE of several lines has each of its parts on a line of its own', () => {
+test('a CASE of several lines has each of its parts on a separate line', () => {
   const broken = folders.flatMap((folder) =>
     [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
       text.split('\n').flatMap((line) => {
@@ -169,8 +169,8 @@ describe('the head of a chapter', () => {
   const readBy = (table: string, except?: Chapter) =>
     chapters.some((chapter) => chapter !== except && chapter.reads.has(table));
   /**
-   * A chapter without a table of its own has parts of larger statements. Their names are given where these
-   * are composed.
+   * A chapter without its own table has parts of larger statements. Their names are given where these are
+   * composed.
    */
   const isOfParts = (chapter: Chapter) => chapter.writes.size === 0;
 

@@ -40,9 +40,9 @@ export function columnListsOf(text: string): ColumnList[] {
 }
 
 /**
- * What is wrong with the form of the comment of a statement: columns that are described in prose, parameters
- * that are listed without `$`, text after a list, and lines of a list that are not names with a note. All
- * notes of a list must begin at one column, which is not too far right.
+ * The faults in the form of the comment of a statement. They are columns that are described in prose,
+ * parameters that are listed without `$`, text after a list, and lines of a list that are not names with a
+ * note. All notes of a list must begin at one column, which is not too far right.
  */
 export function formErrorsOf(text: string): string[] {
   const lines = commentOf(text);

@@ -49,7 +49,7 @@ const disks = [
 /** In the soak each disk has each case. */
 const both = disks.flatMap((disk) => cases.map((one) => ({ ...disk, ...one })));
 
-describe('landing fails clearly, loses nothing, and goes on when there is space', () => {
+describe('landing fails clearly, loses no message, and continues when there is space', () => {
   test.for(sampled(both, 4))('$what, on $kind', async ({ makeDisk, ...one }, context) => {
     const disk = makeDisk(one.megabytes);
     if (disk === undefined) return context.skip('this user cannot make a small disk');

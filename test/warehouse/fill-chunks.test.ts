@@ -183,7 +183,7 @@ describe.each([1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 10_000, 100_000])(
     test('lands whole and in order, each row with its own lists', async () => {
       const shard = await openTestShard();
       await shard.land(batchOf(0, count));
-      // Reused chunks must not show what they held before.
+      // Reused chunks must not show their earlier content.
       await shard.land(batchOf(count, count));
       const [row] = await rowsOf(
         shard,

@@ -1,7 +1,7 @@
 // Lands batches without end, several under way at a time, and says of each when it is durable: for tests that
 // kill it, or take its disk away. Arguments: path, memory in MiB, extra migrations, messages a batch at most,
-// batches after a failure (without one it goes on until it is killed), transactions after which it opens the
-// file again.
+// batches after a failure (without this number it continues until it is killed), transactions after which it
+// opens the file again.
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLogger } from '../../src/lib/logger.ts';

@@ -49,7 +49,7 @@ describe('when a write fails', () => {
     expect(landed).toEqual([...upTo(10), 15n]);
   });
 
-  test('names of the failed batch are stored with the next one that uses them', async () => {
+  test('names of the failed batch are stored with the next batch that uses them', async () => {
     const shard = await openTestShard();
     const field = shard.names.idOf('power_w');
     const using = (first: number, count: number) => {

@@ -74,7 +74,7 @@ test('messages that cannot be decoded are kept with bytes and reason', async () 
   const landing = shard.land(
     batchOf(0, 3, { columns: columnsOf(messagesFrom(0, 3), rejected), nextOffset: 4n }),
   );
-  // The decoder goes on using its buffer while the batch is being committed.
+  // The decoder continues to use its buffer while the batch is being committed.
   decoderBuffer.fill(7);
   expect(await landing).toMatchObject({ messages: 3, quarantined: 2 });
   expect(
@@ -120,7 +120,7 @@ test('landing the same batch again changes nothing, not even after a restart', a
   expect(await landedOffsets(again)).toEqual(upTo(150));
 });
 
-test('batches pushed one upon another land in order, several in one transaction', async () => {
+test('batches that are pushed without a pause land in order, several in one transaction', async () => {
   const shard = await openTestShard();
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, index) => shard.land(() => batchOf(index * 50, 50))),
@@ -184,7 +184,7 @@ test('a decoder that fails takes no other batch with it', async () => {
   expect(await landedOffsets(shard)).toEqual(upTo(20));
 });
 
-test('origins have checkpoints of their own', async () => {
+test('each origin has its own checkpoint', async () => {
   const shard = await openTestShard();
   await Promise.all([
     shard.land(batchOf(0, 10)),

@@ -112,7 +112,7 @@ test('imported readings are no sign of life, and a quiet publish writes nothing'
   expect(await at.publish()).toMatchObject({ kind: 'unchanged' });
 });
 
-test('states stay when their messages are trimmed, and days of transitions are files of their own', async () => {
+test('states stay when their messages are trimmed, and each day of transitions is a separate file', async () => {
   const at = await setUp();
   await landStatuses(at.shard, 0, [[1, 'offline']]);
   await at.publish();

@@ -1,4 +1,4 @@
-// Opens the warehouse it is told, as a thread or as a process, closes it again and says how that went.
+// Opens the given warehouse, as a thread or as a process, closes it again and reports the result.
 import { parentPort, workerData } from 'node:worker_threads';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';

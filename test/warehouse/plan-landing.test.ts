@@ -90,7 +90,7 @@ describe('a batch of the same log', () => {
     expect(planned.kind === 'write' ? planned.write.after?.nextOffset : 100n).toBe(100n);
   });
 
-  test('is the first one wherever it begins', () => {
+  test('is the first batch, at any beginning', () => {
     const planned = plan(undefined, batchOf(5_000, 3));
     expect(landing(planned)).toEqual([5000, 5001, 5002]);
     expect(planned).toMatchObject({ write: { before: undefined, after: { nextOffset: 5_003n } } });

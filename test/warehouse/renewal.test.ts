@@ -33,7 +33,7 @@ function renewals() {
   return { counted, logger };
 }
 
-test('a warehouse that was opened again has the same rows, limits and access, and goes on', async () => {
+test('a warehouse that was opened again has the same rows, limits and access, and continues to work', async () => {
   const { counted, logger } = renewals();
   const shard = await openNamed({ renewAfterTransactions: 2, logger });
   const settings = () =>

@@ -193,7 +193,7 @@ describe('transactions', () => {
     expect(await rowsOf(shard, 'SELECT stage FROM progress')).toEqual([{ stage: 'rollup' }]);
   });
 
-  test('run beside landing, each on a connection of its own', async () => {
+  test('run beside landing, each on a separate connection', async () => {
     const shard = await openTestShard();
     const writing = Array.from({ length: 10 }, (_, index) =>
       shard.transaction((c) => c.run(`INSERT INTO progress VALUES ('${index}', ${index}, 0)`)),
@@ -318,7 +318,7 @@ describe('closing', () => {
   });
 });
 
-/** Tries to open a warehouse in a process of its own. @returns `opened`, or what was thrown */
+/** Tries to open a warehouse in a separate process. @returns `opened`, or what was thrown */
 async function openElsewhere(path: string): Promise<unknown> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'open-child.ts'), path], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -72,7 +72,7 @@ describe('an unlisted batch', () => {
     expect(await last.land(batchOf(20, 10))).toMatchObject({ batchId: 1_003 });
   });
 
-  test('whose note fails does not land', async () => {
+  test('does not land if its note fails', async () => {
     const shard = await openTestShard();
     const failing = unlisted(0, 5, 1_001, () => Promise.reject(new Error('no note')));
     await expect(shard.land(failing)).rejects.toThrow('no note');

@@ -8,7 +8,7 @@ import { NOW_MS } from './batches.ts';
 import { putEmptyWarehouse } from './empty-warehouse.ts';
 
 /**
- * A shard, in a folder of its own unless `path` says where, closed when the test has finished. It has one
+ * A shard, in a separate folder unless `path` says where, closed when the test has finished. It has one
  * thread, because two cost a fifth more of the processor with the few rows of a test. Properties have two, so
  * that rows come in any order.
  */
@@ -41,7 +41,7 @@ export async function rowsOf(
   }
 }
 
-/** The offsets that have landed, in the order in which they lie in the file. */
+/** The offsets that have landed, in the order of the file. */
 export async function landedOffsets(shard: Pick<Shard, 'connect'>): Promise<bigint[]> {
   const rows = await rowsOf(shard, 'SELECT stream_offset FROM message');
   return rows.map((row) => row.stream_offset as bigint);

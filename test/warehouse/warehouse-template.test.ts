@@ -77,7 +77,7 @@ async function contentOf(shard: Shard) {
   });
 }
 
-test('a warehouse that is copied from the template has the content and the settings of one that was migrated', async () => {
+test('a warehouse that is copied from the template has the content and the settings of a migrated warehouse', async () => {
   const migrations = ownSchema('same_content');
   const migrated = await open('acme', { migrations });
   const copied = await open('acme', { migrations });
@@ -98,7 +98,7 @@ test('a warehouse that is copied from the template has the content and the setti
   });
 });
 
-test('the template has nothing of the workgroup whose file it was, and leaves no draft behind', async () => {
+test('the template has nothing of the workgroup of the original file, and leaves no draft behind', async () => {
   const migrations = ownSchema('nothing_left');
   const first = await open('first', { migrations });
   await first.shard.transaction((connection) => connection.run("INSERT INTO name VALUES (1, 'of first')"));

@@ -114,7 +114,7 @@ test('a day with readings and without a balance is a gap, even if it is the firs
   } as unknown as Balances[string];
   const { columns } = balanceColumns(
     { '2026-11-19': unknown, '2026-11-20': unknown },
-    // Without a flag, which would be a mark of its own.
+    // Without a flag, which would be a separate mark.
     { '2026-11-20': { [`${roof}.pv`]: dayOfSeries(5) } },
     frame('2026-11-19', '2026-11-20'),
   );

@@ -25,7 +25,7 @@ const workerChild =
 export const LEASE_MS = 2_000;
 export const HERE = 'this machine';
 
-/** One Redis and one key file for processes with data folders of their own, and a caller without any. */
+/** One Redis and one key file for processes with separate data folders, and a caller without any. */
 export async function setUpMachines() {
   const folder = tempDir();
   const keyFile = await writeKeys(folder);
@@ -41,7 +41,7 @@ export async function setUpMachines() {
   const tokens = await openProcessTokens({ keyFile, issuer: 'wattline', clock: systemClock });
   const control = createRemoteControl({ directory, tokens, machine: HERE });
 
-  /** A worker in a process of its own. */
+  /** A worker in a separate process. */
   async function startWorkerProcess(
     name: string,
     { isIdle = false, machine = HERE }: { isIdle?: boolean; machine?: string } = {},

@@ -80,7 +80,7 @@ function explainMissing<Result>(action: () => Result): Result {
   }
 }
 
-/** A workgroup that is not text is refused. Otherwise a list of two tokens could open another workgroup. */
+/** The workgroup of a token that has only one, if the client names none. */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
   if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;

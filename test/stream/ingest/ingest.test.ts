@@ -338,7 +338,7 @@ describe('bodies that are refused as a whole', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('a token without data:write cannot send, nor one for another workgroup, nor one for other devices', async () => {
+  test('a token without data:write, for another workgroup or for other devices cannot send', async () => {
     const reader = await setUp({ permissions: ['search:read'] });
     const body = JSON.stringify([jsonItem()]);
     expect(await reader.post(JSON_TYPE, body)).toMatchObject({

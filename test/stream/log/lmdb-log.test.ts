@@ -163,7 +163,7 @@ test('trimmed pages are used for new messages, so the file does not grow', async
   await log.close();
 });
 
-test('the bytes that a trim and a read take of the file are those of its pages', async () => {
+test('a trim and a read take whole pages of the file', async () => {
   const clock = createTestClock();
   const log = openLmdbLog({ ...settings, clock, path: tempDir(), retentionMs: 10_000, cacheBytesMax: 1 });
   for (let append = 0; append < 3; append++) await log.append(telemetryBatch(1));

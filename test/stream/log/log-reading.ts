@@ -149,7 +149,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       });
     });
 
-    test('a large filtered backlog takes several reads, each of which advances', async () => {
+    test('a large filtered backlog takes several reads, and each of them advances', async () => {
       const { log } = await setUp({ cacheBytesMax: 1 });
       const batch = tinyBatch(60_000);
       for (let round = 0; round < 5; round++) await log.append(batch);

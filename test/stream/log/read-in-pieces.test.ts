@@ -145,7 +145,7 @@ test('all messages of a read come from one log', async () => {
   expect(read).toMatchObject({ kind: 'batch', count: 3, upToDate: false, bounds: { epoch } });
 });
 
-test('a read whose caller has gone returns what it has', async () => {
+test('a read returns its messages so far if its caller has gone', async () => {
   const log = setUp();
   for (let round = 0; round < 5; round++) await log.append(telemetryBatch(2));
   const gone = new AbortController();

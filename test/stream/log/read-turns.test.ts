@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createReadTurns } from '../../../src/stream/log/read-turns.ts';
 
-/** @param msPerTurn 0: every piece waits for a turn of its own */
+/** @param msPerTurn 0: every piece waits for its own turn */
 function setUp(msPerTurn: number) {
   const turns = createReadTurns(msPerTurn);
   const ran: string[] = [];

@@ -17,7 +17,7 @@ test.runIf(isFull).each([
   ['in step', false],
   ['behind', true],
 ])(
-  'while two processes write, a replica that is %s takes over from a master that is killed: another epoch begins, and what is there goes on in order',
+  'while two processes write, a replica that is %s takes over from a master that is killed: another epoch begins, and the stored messages continue in order',
   async (_, isBehind) => {
     const master = await startServer({ 'repl-diskless-sync-delay': '0' });
     const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });

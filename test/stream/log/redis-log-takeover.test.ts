@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 const ROWS = `SELECT message_id::DOUBLE AS number, count(*)::DOUBLE AS times FROM messages
   WHERE "table" = 'solar' GROUP BY ALL ORDER BY number`;
 
-test('when a replica that was behind takes over without a running process, every reader is told and our worker lands each message once', async () => {
+test('when a replica that was behind takes over without a running process, every reader gets the news and our worker lands each message once', async () => {
   const settings = { appendonly: 'yes', appendfsync: 'always' };
   const master = await startRedis({ ...settings, 'repl-diskless-sync-delay': '0' });
   onTestFinished(master.stop);

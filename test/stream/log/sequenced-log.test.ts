@@ -7,7 +7,7 @@ import { createSequencedLog } from '../../../src/stream/log/sequenced-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { createTestClock, settle } from '../../support/test-clock.ts';
 
-/** A store whose writes end when the test says so, and which shows a chunk before its sync ends. */
+/** A store. Its writes end when the test says so, and it shows a chunk before its sync ends. */
 function controlledStore() {
   const chunks: Chunk[] = [];
   const syncs: Array<PromiseWithResolvers<void>> = [];
@@ -135,7 +135,7 @@ test('appends beyond the queue limit are refused at once, and accepted when the 
   await first;
 });
 
-test('a stored announcement blocks the next one of the same position, one that was not stored does not', async () => {
+test('a stored announcement blocks the next one of the same position, and an announcement that was not stored does not', async () => {
   const { log, chunks, syncs } = setUp();
   const failed = expect(log.announce(telemetryBatch(1), 0n)).rejects.toMatchObject({
     code: 'StorageUnavailable',

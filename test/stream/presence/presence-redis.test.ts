@@ -28,7 +28,7 @@ interface StreamProcess {
   stop(): Promise<void>;
 }
 
-/** The tasks of a stream process with a data folder of its own. Each tick is one turn. */
+/** The tasks of a stream process with a separate data folder. Each tick is one turn. */
 async function startProcess(redisServer: TestRedis, clock: TestClock): Promise<StreamProcess> {
   const { log, redis } = await openTestRedisLog(redisServer.url, { clock, retentionMs: RETENTION_MS });
   const dataDir = tempDir();
@@ -95,7 +95,7 @@ async function setUp() {
   return { server, client, start };
 }
 
-/** Half a minute, in which all processes run their tasks. */
+/** Half a minute passes. All processes run their tasks. */
 async function passHalfMinute(processes: readonly StreamProcess[]): Promise<void> {
   for (let second = 0; second < 30; second += 3)
     for (const [index, one] of processes.entries()) await one.tick(index === 0 ? 3 * SECOND_MS : 0);
@@ -135,7 +135,7 @@ test('another process continues the watch with devices that came online before t
   expect(await client.get(LEASE)).toBeNull();
 });
 
-test('when Redis loses everything, the watching process keeps its lease and what it knows', {
+test('when Redis loses everything, the watching process keeps its lease and the known devices', {
   timeout,
 }, async () => {
   const { client, start } = await setUp();
@@ -158,7 +158,7 @@ test('when Redis loses everything, the watching process keeps its lease and what
   }
   // Device 2 is silent. Nothing is said of device 1, which sends.
   expect(await one.statuses()).toEqual(['2 offline']);
-  // Its successor has what it knew.
+  // Its successor has the same devices.
   await client.del(LEASE);
   for (let half = 0; half < 3; half++) {
     await other.send(1);

@@ -166,7 +166,7 @@ describe('holding a request', () => {
     expect(state.answer).toMatchObject({ count: 0 });
   });
 
-  test('a backlog whose scan takes longer than the idle time is returned', async () => {
+  test('a backlog is returned even if its scan takes longer than the idle time', async () => {
     const { clock, log, start } = setUp();
     await log.append(telemetryBatch(1, { device: 2 }));
     await log.append(telemetryBatch(1, { device: 1 }));
@@ -300,7 +300,7 @@ describe('where a read starts', () => {
   });
 });
 
-/** A slow log: each read takes 3 s and scans one message. It shows those of device 1. */
+/** A slow log: each read takes 3 s and scans one message. It shows the messages of device 1. */
 function slowStore(log: StreamLog, clock: TestClock): StreamLog {
   return {
     ...log,

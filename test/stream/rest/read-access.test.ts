@@ -126,7 +126,7 @@ describe('the rights of a caller', () => {
     expect(brief.afterMs).toBeLessThanOrEqual(6_000 + seenLateMs);
     expect(bodyOf(brief.answer!)).toMatchObject({ count: 12, upToDate: true });
     expect(lasting.answer).toBeUndefined();
-    // A log behind a socket can see the last message after the clock has moved, so the clock goes on.
+    // A log behind a socket can see the last message after the clock has moved, so the clock continues.
     const tokenLastsMs = 600_000;
     while (lasting.answer === undefined && clock.now() - startMs < tokenLastsMs) {
       await clock.advance(500);
@@ -136,7 +136,7 @@ describe('the rights of a caller', () => {
     expect(lasting.afterMs).toBeGreaterThanOrEqual(12_500);
   });
 
-  test('a foreign workgroup and one that does not exist get the same answer, byte for byte', async () => {
+  test('a foreign workgroup and an unknown workgroup get the same answer, byte for byte', async () => {
     const { call, token, tokenText } = await setUp();
     const foreign = await call('/api/v1/tables/other/solar/latest', { token: tokenText });
     const missing = await call('/api/v1/tables/nowhere/solar/latest', { token: tokenText });

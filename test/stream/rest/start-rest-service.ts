@@ -7,7 +7,10 @@ import { createTestClock, TEST_START_MS } from '../../support/test-clock.ts';
 export const SOLAR = '/api/v1/tables/acme/solar/latest';
 export const ALL = '/api/v1/tables/acme/-/latest';
 
-/** @param timers those of held reads: of the platform, or those that ring when a test advances the clock */
+/**
+ * @param timers for held reads: the timers of the platform, or timers that fire when a test advances the
+ * clock
+ */
 export async function setUp(startMs = TEST_START_MS, timers: 'platform' | 'clock' = 'platform') {
   const clock = createTestClock(startMs);
   const service = await startStreamService({

@@ -206,7 +206,7 @@ describe('a faulty client', () => {
     expect(socket.counts().sockets).toBe(1);
   });
 
-  test('is disconnected if it goes on asking although its requests are refused', async () => {
+  test('is disconnected if it continues to ask although its requests are refused', async () => {
     const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1 });
     const raw = await openRawWith(baseUrl, tokenText);
     let answers = 0;

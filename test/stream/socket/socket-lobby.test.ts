@@ -174,13 +174,13 @@ describe('connections that have not authenticated', () => {
 });
 
 test.each(['socketsPerTokenMax', 'socketsPerWorkgroupMax'] as const)(
-  'of many connections that are let in at once, no more than %s stay',
+  'of many connections that are accepted at once, at most %s stay',
   async (limit) => {
     const { baseUrl, socket, stream, tokenText } = await setUp({ [limit]: 4 });
     const { logOf } = stream;
     const opened = Promise.withResolvers<void>();
     let waiting = 0;
-    // All of them wait for the log of their workgroup, and go on in the same turn.
+    // All of them wait for the log of their workgroup, and continue in the same turn.
     stream.logOf = async (workgroupId) => {
       waiting++;
       await opened.promise;

@@ -47,7 +47,7 @@ async function setUp() {
 }
 
 test.runIf(isSoak)(
-  'many subscriptions of a client that reads nothing cost as many reads as one',
+  'many subscriptions of a client that reads nothing cost as many reads as one subscription',
   async () => {
     const { log, baseUrl, token, socket, reads } = await setUp();
     const { firstOffset } = await log.append(encodeMessages(wideTelemetry(60_000), 'solar'));
