@@ -94,16 +94,13 @@ test.each([
 test.each([
   { everyMs: 1_000, afterMs: 60_000 },
   { everyMs: 60_000, afterMs: 600_000 },
-])(
-  'a stage that does not succeed for 10 periods, and for a minute, is late: $everyMs ms',
-  (each) => {
-    const { health, passMs } = setUp(each.everyMs);
-    passMs(each.afterMs);
-    expect(health().state).toBe('ok');
-    passMs(1_000);
-    expect(health().state).toBe('late');
-  },
-);
+])('a stage that does not succeed for 10 periods, and for a minute, is late: $everyMs ms', (each) => {
+  const { health, passMs } = setUp(each.everyMs);
+  passMs(each.afterMs);
+  expect(health().state).toBe('ok');
+  passMs(1_000);
+  expect(health().state).toBe('late');
+});
 
 test('a run that continues after it was told to stop is stuck', () => {
   const { progress, health, passMs } = setUp();

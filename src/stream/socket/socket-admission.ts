@@ -70,7 +70,7 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
   };
 }
 
-/** The error for a missing token, with a text that names the handshake. */
+/** Replaces the error for a missing token by an error that names the handshake. */
 function explainMissing<Result>(action: () => Result): Result {
   try {
     return action();
@@ -80,7 +80,11 @@ function explainMissing<Result>(action: () => Result): Result {
   }
 }
 
-/** The workgroup of a token that has only one, if the client names none. */
+/**
+ * The workgroup of a token that has only one, if the client names none.
+ * @param given what the client named if it is not text. It is refused, because a list of two ids could open
+ * another workgroup
+ */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);
   if (workgroupId !== undefined && others.length === 0 && !given) return workgroupId;
