@@ -69,12 +69,12 @@ async function createHandler(app: FastifyInstance, logger: Logger): Promise<Hand
   const { createMcpHandler } = await import('@modelcontextprotocol/server');
   const { createMcpServer } = await import('./create-mcp-server.ts');
   return createMcpHandler(
-    ({ authInfo, requestInfo }) =>
+    ({ authInfo }) =>
       createMcpServer({
         url: 'http://127.0.0.1',
         token: authInfo!.token,
         backoff: { attemptsMax: 1 },
-        fetch: (url, init) => inject(app, url, init, requestInfo?.headers.get(ADDRESS_HEADER) ?? undefined),
+        fetch: (url, init) => inject(app, url, init),
       }),
     {
       keepAliveMs: 0,
@@ -85,26 +85,22 @@ async function createHandler(app: FastifyInstance, logger: Logger): Promise<Hand
   );
 }
 
-/** Set by this process only: the address of the caller, for the rate limit. */
-const ADDRESS_HEADER = 'x-wattline-caller';
-
-function webRequest({ headers, ip }: FastifyRequest, signal: AbortSignal): Request {
+function webRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
   const passed = Object.entries(headers).filter(
     ([name, value]) => typeof value === 'string' && /^(?:accept|content-type|mcp-.*)$/.test(name),
   ) as Array<[string, string]>;
   return new Request(`http://127.0.0.1${URL_OF_TOOLS}`, {
     method: 'POST',
-    headers: [...passed, [ADDRESS_HEADER, ip]],
+    headers: passed,
     signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
   });
 }
 
-/** Asks a route of this process, as a request from outside would. */
+/** Asks a route of this process, as a request from outside would. The rate limit counts it for its token. */
 async function inject(
   app: FastifyInstance,
   url: string,
   { headers, signal }: RequestInit,
-  remoteAddress: string | undefined,
 ): Promise<Response> {
   const { pathname, search } = new URL(url);
   const {
@@ -115,7 +111,6 @@ async function inject(
     method: 'GET',
     url: pathname + search,
     headers: headers as Record<string, string>,
-    ...(remoteAddress !== undefined && { remoteAddress }),
     ...(signal && { signal }),
   });
   const texts = Object.entries(given).map(([name, value]): [string, string] => [name, String(value)]);

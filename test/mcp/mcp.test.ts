@@ -8,10 +8,11 @@ import { cliFile, nodeOptions, processEnvironment } from '../support/process-env
 import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared.ts';
 
+const PORTAL = 'https://portal.example';
 const days = { startDate: '2026-05-02', endDate: '2026-05-03' };
 
 async function openEnergy() {
-  const at = await openService({ workgroups: [homeWorkgroup] });
+  const at = await openService({ workgroups: [homeWorkgroup], http: { corsOrigins: [PORTAL] } });
   await at.send([
     ...readings(GARAGE, ['2026-05-01T22:00:00Z', 1_000], ['2026-05-02T22:00:00Z', 2_500]),
     ...readings(ROOF, ['2026-05-01T22:00:00Z', 0], ['2026-05-02T22:00:00Z', 700]),
@@ -150,5 +151,6 @@ test('a request without a token, of a foreign page, of another method or with a 
   expect(await post('x'.repeat(70_000), authorized)).toBe(413);
   expect(await post(`[${list},${list}]`, authorized)).toBe(400);
   expect(await post(list, { ...authorized, Origin: 'http://evil.example' })).toBe(403);
+  expect(await post(list, { ...authorized, Origin: PORTAL })).toBe(200);
   expect((await fetch(at.mcpUrl, { headers: authorized })).status).toBe(405);
 });
