@@ -101,7 +101,7 @@ describe('the overview', () => {
       [roof]: { ...statuses[roof]!, lastSeen: seen(60) },
     };
     expect(found({}, silent).map(([, text]) => text)).toEqual([
-      expect.stringMatching(/^roof .*, and .*other device/),
+      expect.stringMatching(/^roof .*, and 1\sother device for more than a day\.$/),
     ]);
   });
 
@@ -127,12 +127,15 @@ describe('the overview', () => {
         details: {
           '2026-11-18': { [`${roof}.old`]: dayOfSeries(1), [`${roof}.new`]: dayOfSeries(1) },
           '2026-11-19': { [`${roof}.old`]: dayOfSeries(1), [`${roof}.new`]: dayOfSeries(1) },
-          '2026-11-21': { [`${roof}.old`]: dayOfSeries(1), [`${roof}.new`]: dayOfSeries(1) },
+          '2026-11-21': Object.fromEntries(
+            ['old', 'new', 'newest'].map((source) => [`${roof}.${source}`, dayOfSeries(1)]),
+          ),
         },
         changes: { changes } as unknown as DayChanges,
       }).map(({ rank, text }) => `${rank}: ${text}`);
     const added = [change('2026-11-18', 'new', 'added'), change('2026-11-19', 'new', 'added')];
     expect(of(...added)).toEqual([]);
+    expect(of(change('2026-11-21', 'newest', 'added'))).toEqual([]);
     expect(of(...added, change('2026-11-19', 'old', 'added'))).toEqual([
       expect.stringMatching(/^noted: In the last week 1\sclosed day without energy got some .*of .*old\.$/),
     ]);

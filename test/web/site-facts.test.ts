@@ -99,6 +99,26 @@ test('the budget of a day stands beside its energy, and days without one of them
   expect(daysLeftOut(variance, '2026-11-22').map((one) => one.day)).toEqual(['2026-11-20', '2026-11-21']);
 });
 
+test('a month says how many of its days are left out', () => {
+  const month = { actualWh: 90, budgetOfAllDaysWh: 100, elapsedDays: 31 };
+  const months = {
+    '2026-01': { ...month, comparedDays: 29 },
+    '2026-02': { ...month, comparedDays: 31 },
+    '2026-03': { ...month, comparedDays: 0 },
+  };
+  const columns = budgetColumns(
+    { days: {}, months } as unknown as Variance,
+    { from: '2026-01-01', to: '2026-04-30' },
+    '2026-04-01',
+  );
+  expect(columns.map(({ values, mark, notes }) => [values[0], mark, notes.at(-1)])).toEqual([
+    [90, 'doubtful', '2\u00a0days left out'],
+    [90, undefined, expect.stringContaining('budget')],
+    [null, 'doubtful', '31\u00a0days left out'],
+    [null, undefined, 'no budget'],
+  ]);
+});
+
 test('the power of the last known quarter of an hour follows from its energy', () => {
   const quarter = (productionWh: number | null, gridImportWh: number | null = null) =>
     ({

@@ -183,12 +183,23 @@ describe('days of zones', () => {
   });
 });
 
+test('a quarter of a year has columns of days, and a longer period of months or years', () => {
+  const grain = (to: string) => grainOf({ from: '2026-07-01', to });
+  expect(['2026-09-30', '2026-10-01', '2029-07-20', '2029-07-21'].map(grain)).toEqual([
+    'day',
+    'month',
+    'month',
+    'year',
+  ]);
+});
+
 test('lengths of time and percents in words', () => {
-  expect([250, 12_000, 60_000, 7_500_000, 90_000_000].map(durationWords)).toEqual([
+  expect([250, 12_000, 60_000, 7_500_000, 7_199_000, 90_000_000].map(durationWords)).toEqual([
     '250\u00a0ms',
     '12\u00a0s',
     '1\u00a0min',
     '2\u00a0h 5\u00a0min',
+    '1\u00a0h 59\u00a0min',
     '1\u00a0d 1\u00a0h',
   ]);
   expect(signedPercent(null)).toBe('–');
