@@ -45,6 +45,11 @@ test('the three newest failures of an export are printed, and the others are cou
   ]);
 });
 
+test('a file that is not made yet is pending, as one that waits for its delivery', () => {
+  const runs = [run('2026-01', { state: 'planned' }), run('2026-02', { state: 'waiting' }), run('2026-03')];
+  expect(stateOfRuns('billing', runs)).toMatchObject({ pending: 2, failed: 0 });
+});
+
 test('files with data that has changed since their delivery are printed with the sum of the change and its sign', () => {
   const changed = outdated(['2026-01-02', 1_000, 3_500], ['2026-01-03', 200, null]);
   expect(notesOf(run('2026-01', { outdated: changed }), run('2026-02'))).toEqual([

@@ -85,6 +85,16 @@ describe('lost positions', () => {
     expect(found.gap).toMatchObject({ reason: 'lost_tail' });
   });
 
+  test('of another epoch, although an answer between them has named none', () => {
+    const { position } = deliver(
+      advancePosition(at(500, { epoch: 'a' }), batch([500], { nextOffset: 501n })),
+    );
+    expect(advancePosition(position, batch([501], { epoch: 'b', nextOffset: 502n }))).toMatchObject({
+      kind: 'restart',
+      position: { epoch: 'b' },
+    });
+  });
+
   test('of another epoch: the batch is not used, and the new log is read from its start', () => {
     const step = advancePosition(
       at(500, { epoch: 'a' }),

@@ -180,6 +180,8 @@ test('usual is the mean of the same weekday, else of the four weeks, else unknow
       day,
     ),
   ).toBe((7 + 14 + 21 + 28) / 4);
+  const threeThursdays = energies((before) => (before === 7 ? null : before % 7 === 0 ? before : 1_000));
+  expect(usualWh(threeThursdays, day)).toBe((14 + 21 + 28) / 3);
   const twoThursdays = energies((before) => (before === 7 || before === 14 ? null : before <= 28 ? 10 : 99));
   expect(usualWh(twoThursdays, day)).toBe(10);
   expect(

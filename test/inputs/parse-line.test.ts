@@ -23,6 +23,12 @@ test('a line has a measurement, tags, fields of all types and a time', () => {
   });
 });
 
+test('tabs may be before the time, as spaces', () => {
+  const point = { fields: { a: 1, b: 'x' }, timeMs: 1 };
+  expect(pointOf('p a=1,b="x"\t1', 'ms')).toMatchObject(point);
+  expect(pointOf('p b="x",a=1\t \t1', 'ms')).toMatchObject(point);
+});
+
 test('escapes belong to names, and any other backslash is itself', () => {
   expect(pointOf('my\\ power\\,x,ta\\=g=a\\ b\\,c fie\\ ld=1,back\\slash=2')).toMatchObject({
     measurement: 'my power,x',
