@@ -4,7 +4,7 @@ import { bearerToken } from '../access/bearer.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { createServer } from '../lib/node-http.ts';
 import type { PlainError } from '../lib/plain-error.ts';
-import { SECOND_MS } from '../lib/time.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
@@ -16,12 +16,18 @@ const ANSWER_BYTES_MAX = 64 * MEBIBYTE;
  */
 const CONNECTIONS_MAX = 256;
 
+/**
+ * As long as a caller waits. With a shorter time, a busy process would refuse a request that has arrived and
+ * that it has not read yet. The caller would then report that no worker runs.
+ */
+const ARRIVAL_MS_MAX = MINUTE_MS;
+
 /** Starts a server that only this machine can reach, on a free port. */
 export async function listenLocally(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Server> {
   const server = createServer(
-    { requestTimeout: 10 * SECOND_MS, headersTimeout: 5 * SECOND_MS, connectionsCheckingInterval: SECOND_MS },
+    { requestTimeout: ARRIVAL_MS_MAX, headersTimeout: ARRIVAL_MS_MAX },
     (request, response) => {
       response.setHeader(CONTROL_HEADER, '1');
       answer(request, response);

@@ -205,7 +205,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
   ],
   'calls between the workers of one operator': [
     'remote-wire.ts SENT_FILE_BYTES_MAX ARGUMENTS_BYTES_MAX',
-    'rpc-http.ts ANSWER_BYTES_MAX BODY_BYTES_MAX CONNECTIONS_MAX',
+    'rpc-http.ts ANSWER_BYTES_MAX BODY_BYTES_MAX CONNECTIONS_MAX ARRIVAL_MS_MAX',
   ],
   'the default of an option that the service always gives': ['http-server.ts CONNECTIONS_MAX'],
 };

@@ -84,3 +84,15 @@ testPage('a page keeps what it has while the service cannot be reached, and says
     })
     .toBe(0);
 });
+
+testPage('what a busy service refused is asked for again after a few seconds', async () => {
+  const { page, answers } = await openPage();
+  await page.clock.install();
+  await page.route('**/quarantine', (route) => route.fulfill({ status: 503, body: '{}' }), { times: 1 });
+  await signIn(page, 'empty/pipeline');
+  const statuses = () => answers.filter(({ url }) => url.endsWith('/quarantine')).map(({ status }) => status);
+  await expect.poll(statuses).toEqual([503]);
+  await page.locator('main .failed').first().waitFor();
+  await page.clock.runFor(5_000);
+  await expect.poll(() => statuses().slice(0, 2)).toEqual([503, 200]);
+});

@@ -10,10 +10,12 @@ import { InputError, TerminalError, TransientError } from '../../src/lib/errors.
 import { silentLogger } from '../../src/lib/logger.ts';
 import { machineName } from '../../src/lib/machine-name.ts';
 import { processFacts } from '../../src/lib/process-facts.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControl } from '../../src/worker-rpc/control.ts';
 import type { ControlFile } from '../../src/worker-rpc/control-file.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
+import { listenLocally } from '../../src/worker-rpc/rpc-http.ts';
 import { createAskableRunner } from '../../src/worker-rpc/run-askable.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
@@ -185,6 +187,13 @@ describe('nobody is asked', () => {
     writeFileSync(fileOf(dataDir), text);
     expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
   });
+});
+
+test('a busy process has as long to read a request as its caller waits', async () => {
+  const server = await listenLocally(() => undefined);
+  onTestFinished(() => void server.close());
+  expect(server.headersTimeout).toBe(MINUTE_MS);
+  expect(server.requestTimeout).toBe(MINUTE_MS);
 });
 
 test('the next owner is asked if it has opened the warehouse since the file was read', async () => {

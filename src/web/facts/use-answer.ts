@@ -19,7 +19,7 @@ export const LIVE_MS = 5_000;
 export const SLOW_MS = 15_000;
 /** For names, settings and sums, of which nobody waits for the newest. */
 export const RARE_MS = minuteMs;
-/** After failures the time doubles, up to this. */
+/** After failures the first wait is `LIVE_MS`. It doubles, up to this. */
 const WAIT_MS_MAX = minuteMs;
 const KEPT_MAX = 60;
 
@@ -76,7 +76,10 @@ export function useAnswer<Answer>(
         if (failure.kind !== 'busy' && failure.kind !== 'unreachable') return;
       }
       if (unmounted.signal.aborted || (everyMs === 'once' && failures === 0)) return;
-      timer = setTimeout(refresh, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
+      timer = setTimeout(
+        refresh,
+        failures === 0 ? waitMs : Math.min(LIVE_MS * 2 ** Math.min(failures - 1, 4), WAIT_MS_MAX),
+      );
     };
     const onVisible = () => {
       if (!document.hidden && (everyMs !== 'once' || failures > 0)) void refresh();
