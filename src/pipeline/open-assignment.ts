@@ -10,6 +10,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
 import type { UnusedClaims } from '../replica/take-over-replica.ts';
+import { OWNER_LOCK_WAIT_MS } from '../warehouse/database.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 import { claimWorkgroup } from './claim-workgroup.ts';
@@ -39,6 +40,7 @@ export async function openAssignment(
     tablesMax: limits.tablesPerWorkgroup,
     neededTables: [DEVICE_STATUS_TABLE, AUDIT_TABLE, ...workgroup.energyStreams.map(({ table }) => table)],
     folders: [lakeFolder(assignment)],
+    lockWaitMs: OWNER_LOCK_WAIT_MS,
     ...(claimed && { epoch: BigInt(claimed.claim.ownerEpoch) }),
     clock,
     logger,

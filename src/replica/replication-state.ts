@@ -4,7 +4,7 @@ import { replaceFile } from '../lib/durable-files.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Publication, readPublication } from '../publish/lake-guard.ts';
 import type { PublishShard } from '../publish/publish-shard.ts';
-import { openDatabase } from '../warehouse/database.ts';
+import { OWNER_LOCK_WAIT_MS, openDatabase } from '../warehouse/database.ts';
 import { query } from '../warehouse/query.ts';
 import { onConnection } from '../warehouse/recovering-database.ts';
 import { warehouseFailure } from '../warehouse/warehouse-failures.ts';
@@ -88,7 +88,14 @@ export async function readReplicationState(
   clock: Clock,
 ): Promise<ReplicationState | undefined> {
   if (!existsSync(path)) return undefined;
-  const database = await openDatabase({ path, memoryMegabytes: 256, threads: 1, readOnly: true, clock });
+  const database = await openDatabase({
+    path,
+    memoryMegabytes: 256,
+    threads: 1,
+    readOnly: true,
+    lockWaitMs: OWNER_LOCK_WAIT_MS,
+    clock,
+  });
   try {
     return await onConnection(database, async (connection) => {
       const [row] = await query<{

@@ -1,9 +1,10 @@
 import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { locks } from 'node:worker_threads';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { TransientError } from '../lib/errors.ts';
+import { errorCode, TransientError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { warehouseFailure } from './warehouse-failures.ts';
@@ -19,6 +20,11 @@ export interface DatabaseOptions {
   folders?: readonly string[];
   /** Opens an existing file for reading, without changing it. Other processes can do the same. */
   readOnly?: boolean;
+  /**
+   * Waits this long for somebody else who has the file open. A reader, such as `wattline status`, has it open
+   * for a moment only. Default: 0.
+   */
+  lockWaitMs?: number;
   clock: Clock;
 }
 
@@ -57,6 +63,12 @@ const WAL_MEGABYTES_MAX = 256;
 const HEADER_BYTES = 12_288;
 const CREATION_MS_MAX = 10 * SECOND_MS;
 const INTERRUPT_MS_MAX = SECOND_MS;
+const LOCK_LOOK_EVERY_MS = 50;
+/**
+ * For an owner. If it cannot open the file, it tries again after 10 s or more, and refuses requests until
+ * then.
+ */
+export const OWNER_LOCK_WAIT_MS = 3 * SECOND_MS;
 
 /**
  * Opens or creates a DuckDB file for writing, or opens one for reading.
@@ -64,6 +76,18 @@ const INTERRUPT_MS_MAX = SECOND_MS;
  *   or of another program
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const giveUpAtMs = performance.now() + (options.lockWaitMs ?? 0);
+  for (;;) {
+    try {
+      return await openNow(options);
+    } catch (error) {
+      if (errorCode(error) !== 'WarehouseLocked' || performance.now() >= giveUpAtMs) throw error;
+    }
+    await sleep(LOCK_LOOK_EVERY_MS);
+  }
+}
+
+async function openNow(options: DatabaseOptions): Promise<Database> {
   // Loaded at first use, because commands that open no database then start in half the time.
   const duckdb = await import('@duckdb/node-api');
   const { readOnly = false } = options;

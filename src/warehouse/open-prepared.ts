@@ -34,6 +34,8 @@ export interface FileOptions {
    * of the disk.
    */
   folders?: readonly string[];
+  /** See `DatabaseOptions`. */
+  lockWaitMs?: number;
   /** The epoch of the lease. Without one, the epoch of the file is raised by one. */
   epoch?: bigint;
   /** The schema; default: the version of this program. */

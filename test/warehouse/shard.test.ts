@@ -14,7 +14,9 @@ import { Worker } from 'node:worker_threads';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
+import { systemClock } from '../../src/lib/time.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
+import { readShard } from '../../src/warehouse/read-shard.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -75,6 +77,24 @@ describe('a file is open once', () => {
     });
     expect(await openElsewhere(shard.path)).toMatchObject({ code: 'WarehouseLocked' });
     expect(await shard.land(batchOf(0, 5))).toMatchObject({ kind: 'landed' });
+  });
+
+  test('but the opening waits for somebody who only reads the file', async () => {
+    const { path, close } = await openTestShard();
+    await close();
+    const reading = Promise.withResolvers<void>();
+    const { promise: isRead, resolve: endReading } = Promise.withResolvers<void>();
+    const options = { path, workgroupId: 'acme', memoryMegabytes: 256, threads: 1, clock: systemClock };
+    const reader = readShard(options, () => {
+      reading.resolve();
+      return isRead;
+    });
+    await reading.promise;
+    const opening = openTestShard({ path, lockWaitMs: 60_000 });
+    await expect(openTestShard({ path })).rejects.toMatchObject({ code: 'WarehouseLocked' });
+    endReading();
+    await reader;
+    expect((await opening).epoch).toBe(2n);
   });
 
   test('not in another thread of the process', async () => {
