@@ -4,12 +4,13 @@ import type { NameTable } from '../decode/message-columns.ts';
 import { createLocalClock } from '../foreign-table/local-clock.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import type { UtcMs } from '../lib/time.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
 import { expectedRows } from './expected-rows.ts';
 import { createDevices } from './import-devices.ts';
 import { type Mapping, mappedColumns } from './import-mapping.ts';
 import { fileProblem, openReader, unreadable } from './open-reader.ts';
 import { createRejections, type Rejections } from './rejections.ts';
-import { createRowFiller, type RowFiller } from './row-filler.ts';
+import { CONTENT_CHARACTERS_MAX, createRowFiller, type RowFiller } from './row-filler.ts';
 import { rowColumns, type Selection, selectRows } from './select-rows.ts';
 import { openSource } from './source-file.ts';
 
@@ -37,18 +38,6 @@ export interface OpenImportOptions {
   threads: number;
 }
 
-/**
- * A line has one error for each missing cell. If a quote is not closed, the line continues up to the next
- * quote, and DuckDB keeps only its beginning. A cell in quotes may have several lines, so the line break
- * alone is no fault.
- */
-const BROKEN_LINES = `SELECT line::DOUBLE,
-    CASE WHEN bool_or(error_type = 'UNQUOTED VALUE') AND contains(any_value(csv_line), chr(10))
-      THEN 'a quote is not closed in this line, so the lines below it, up to the next quote, are lost with it; correct it and import the file again'
-      ELSE lower(coalesce(arg_min(error_type::VARCHAR, column_idx), any_value(error_type::VARCHAR))) END,
-    left(any_value(csv_line), 2000)
-  FROM reject_errors GROUP BY line ORDER BY line`;
-
 /** @throws InputError with all conflicts between file and mapping */
 export async function openImport(options: OpenImportOptions): Promise<OpenImport> {
   const { mapping, workgroup } = options;
@@ -72,7 +61,9 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
       chunks: () => readToEnd(connection, path, selection),
       async rejectBrokenLines() {
         if (source.format !== 'csv') return;
-        const found = await connection.stream(BROKEN_LINES);
+        const found = await connection.stream(loadSql('import/list_broken_lines'), {
+          content_max: CONTENT_CHARACTERS_MAX,
+        });
         for await (const rows of found.yieldRows()) {
           for (const [line, error, content] of rows) {
             const detail = `line ${line}: ${error}`;

@@ -159,7 +159,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
 }
 
 /** The kept part of a rejected row. */
-const CONTENT_CHARACTERS_MAX = 2_000;
+export const CONTENT_CHARACTERS_MAX = 2_000;
 
 interface Rejection {
   reason: RejectionReason;
