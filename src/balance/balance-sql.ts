@@ -87,12 +87,7 @@ function levelTables(resolution: BalanceResolution): Table[] {
 export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResolution): string {
   const parts: Table[] =
     resolution === 'interval'
-      ? [
-          [
-            'part_list',
-            'SELECT NULL::VARCHAR AS scope_id, NULL::VARCHAR AS period, NULL::VARCHAR[] AS parts WHERE false',
-          ],
-        ]
+      ? [['part_list', emptyTable({ scope_id: 'VARCHAR', period: 'VARCHAR', parts: 'VARCHAR[]' })]]
       : [
           ['day_part', loadSql('balance/sum_day_part')],
           ['part_list', loadSql('balance/list_parts')],
@@ -121,4 +116,10 @@ export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
 
 export function commonTable(name: string, sql: string): string {
   return `${name} AS (\n${sql}\n)`;
+}
+
+/** The statement of a table without rows. */
+export function emptyTable(columns: Readonly<Record<string, string>>): string {
+  const nulls = Object.entries(columns).map(([name, type]) => `NULL::${type} AS ${name}`);
+  return `SELECT ${nulls.join(', ')} WHERE false`;
 }

@@ -1,5 +1,5 @@
 import { loadSql } from '../warehouse/load-sql.ts';
-import { commonTable } from './balance-sql.ts';
+import { commonTable, emptyTable } from './balance-sql.ts';
 
 /**
  * The statements of the tables from which the energy of devices follows (see balance/find_device_source and
@@ -27,7 +27,7 @@ export function deviceDaySql(inputs: DeviceDayInputs): string {
 }
 
 /** An empty "device_source", if no source is known. */
-const deviceSourceColumns = {
+export const noDeviceSources = emptyTable({
   device: 'UUID',
   source: 'VARCHAR',
   valid_from: 'DATE',
@@ -41,14 +41,16 @@ const deviceSourceColumns = {
   lacking_sources: 'INTEGER',
   lacking_max: 'INTEGER',
   lacks_with_energy: 'BOOLEAN',
-};
+});
 
-export const noDeviceSources = `SELECT ${Object.entries(deviceSourceColumns)
-  .map(([name, type]) => `NULL::${type} AS ${name}`)
-  .join(', ')} WHERE false`;
-
-export const noSplits =
-  'SELECT NULL::DATE AS day, NULL::UUID AS device, NULL::VARCHAR AS source, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh WHERE false';
+/** An empty "rise_fall", if every source counts as a whole. */
+export const noSplits = emptyTable({
+  day: 'DATE',
+  device: 'UUID',
+  source: 'VARCHAR',
+  rise_wh: 'BIGINT',
+  fall_wh: 'BIGINT',
+});
 
 /** The statements that read `rise_fall` from the lake (see balance/sum_rise_fall). */
 interface SplitInputs {

@@ -2,11 +2,16 @@ import {
   type BalanceInputs,
   type BalanceResolution,
   balanceSql,
+  commonTable,
+  emptyTable,
   lakeSources,
 } from '../balance/balance-sql.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
+import type { DatasetName } from './datasets.ts';
+import { declaredDeviceViews } from './declared-device-views.ts';
 import type { FilesOf, View, ViewColumn } from './lake-view.ts';
+import { meterViews } from './meter-views.ts';
 
 const wh = (name: string, comment: string): ViewColumn => ({ name, type: 'BIGINT', comment });
 const share = (name: string, comment: string): ViewColumn => ({ name, type: 'DOUBLE', comment });
@@ -133,52 +138,38 @@ export const balanceViews: readonly View[] = [
  * @returns undefined if there is no energy yet
  */
 function balanceOf(files: FilesOf, publishedMs: UtcMs, resolution: BalanceResolution): string | undefined {
-  const [daily, interval, series, day] = (
-    ['daily_energy', 'interval_energy', 'series', 'local_day'] as const
-  ).map((dataset) => files(dataset));
-  if (!daily || !interval || !series || !day) return undefined;
-  const sites = files('site_member');
-  const absent = files('absent_role');
-  const peaks = files('peak_power');
-  const siteDevices = sites && `(SELECT * FROM ${sites} WHERE device IS NOT NULL)`;
-  // Without members the site is the whole workgroup.
-  const wholeSites =
-    absent &&
-    `(SELECT DISTINCT site FROM ${absent} WHERE site IS NOT NULL${sites ? ` AND site NOT IN (SELECT site FROM ${sites})` : ''})`;
+  const needed: readonly DatasetName[] = ['daily_energy', 'interval_energy', 'series', 'local_day'];
+  if (!needed.every(files)) return undefined;
+  const from = (dataset: DatasetName) => `FROM ${files(dataset)}`;
   const inputs: BalanceInputs = {
     rule: `SELECT * REPLACE (${Math.floor(publishedMs)}::BIGINT AS now_ms) FROM (${loadSql('balance/find_rule')})`,
-    own_day: `SELECT day, epoch_ms(day_start) AS start_ms, epoch_ms(day_end) AS end_ms FROM ${day}`,
+    own_day: loadSql('publish/find_own_day'),
     zone_day: 'FROM own_day',
-    role_span: `FROM ${files('source_role')}`,
-    scope: [
-      `SELECT 'workgroup' AS scope_id, 'workgroup' AS scope, NULL::VARCHAR AS site, NULL::UUID AS device, true AS is_site, ${siteDevices ? `(SELECT count(DISTINCT site) < 2 FROM ${siteDevices})` : 'true'} AS nets`,
-      ...(siteDevices
-        ? [`SELECT DISTINCT concat('site/', site), 'site', site, NULL::UUID, true, true FROM ${siteDevices}`]
-        : []),
-      ...(wholeSites
-        ? [`SELECT concat('site/', site), 'site', site, NULL::UUID, true, true FROM ${wholeSites}`]
-        : []),
-      `SELECT DISTINCT concat('device/', device), 'device', NULL::VARCHAR, device, false, true FROM role_span WHERE role <> 'other'`,
-    ].join(' UNION ALL '),
-    scope_member: [
-      `SELECT 'workgroup' AS scope_id, NULL::UUID AS device, NULL::VARCHAR AS source, 1 AS sign, NULL::DATE AS valid_from, NULL::DATE AS valid_to`,
-      ...(siteDevices
-        ? [`SELECT concat('site/', site), device, source, sign, valid_from, valid_to FROM ${siteDevices}`]
-        : []),
-      ...(wholeSites ? [`SELECT concat('site/', site), NULL, NULL, 1, NULL, NULL FROM ${wholeSites}`] : []),
-      `SELECT scope_id, device, NULL, 1, NULL, NULL FROM scope WHERE scope = 'device'`,
-    ].join(' UNION ALL '),
-    scope_absent: absent
-      ? `SELECT coalesce('site/' || site, 'workgroup') AS scope_id, role FROM ${absent}`
-      : 'SELECT NULL::VARCHAR AS scope_id, NULL::VARCHAR AS role WHERE false',
-    device_peak: peaks
-      ? `FROM ${peaks}`
-      : 'SELECT NULL::UUID AS device, NULL::DOUBLE AS kwp, NULL::DATE AS valid_from, NULL::DATE AS valid_to WHERE false',
+    role_span: from('source_role'),
+    device_peak: 'FROM peak_power',
+    scope: loadSql('publish/find_view_scope'),
+    scope_member: loadSql('publish/find_view_member'),
+    scope_absent: loadSql('publish/find_view_absent'),
     sources: lakeSources({
-      daily_energy: `FROM ${daily}`,
-      interval_energy: `FROM ${interval}`,
-      series: `FROM ${series}`,
+      daily_energy: from('daily_energy'),
+      interval_energy: from('interval_energy'),
+      series: from('series'),
     }),
   };
-  return `(${balanceSql(inputs, resolution)} SELECT * EXCLUDE (scope_id) FROM balance JOIN scope USING (scope_id))`;
+  const declared = [
+    commonTable('local_day', from('local_day')),
+    ...(['site_member', 'absent_role', 'peak_power'] as const).map((dataset) =>
+      commonTable(dataset, files(dataset) ? from(dataset) : emptyTable(columnsOf(dataset))),
+    ),
+    commonTable('site_device', loadSql('publish/find_site_device')),
+    commonTable('whole_site', loadSql('publish/find_whole_site')),
+  ];
+  const balance = balanceSql(inputs, resolution) + loadSql('publish/select_scope_balance');
+  return `(WITH ${declared.join(',\n')}\nFROM (\n${balance}\n))`;
+}
+
+/** The columns of a dataset without files: those of its view. */
+function columnsOf(dataset: DatasetName): Record<string, string> {
+  const { columns } = [...declaredDeviceViews, ...meterViews].find(({ name }) => name === dataset)!;
+  return Object.fromEntries(columns.map(({ name, type }) => [name, type]));
 }

@@ -5,6 +5,7 @@ import {
   type BalanceResolution,
   balanceAnswerSql,
   balanceSql,
+  emptyTable,
   lakeSources,
   scopeSizeSql,
 } from '../balance/balance-sql.ts';
@@ -140,7 +141,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   };
   const scopes = scopeTables([scope]);
   const read = (name: keyof typeof lists, columns: Readonly<Record<string, string>>) =>
-    lists[name].length > 0 ? fromParquet(name) : noRows(columns);
+    lists[name].length > 0 ? fromParquet(name) : emptyTable(columns);
   const inputs: BalanceInputs = {
     rule: `SELECT * REPLACE ($now_ms::BIGINT AS now_ms) FROM (\n${loadSql('balance/find_rule')}\n)`,
     own_day: daysSql('own_'),
@@ -196,10 +197,4 @@ function parametersOf(sql: string, parameters: SqlParameters): SqlParameters {
 
 function daysSql(prefix: string): string {
   return `SELECT * FROM (SELECT unnest($${prefix}days::VARCHAR[])::DATE AS day, unnest($${prefix}starts_ms::BIGINT[]) AS start_ms, unnest($${prefix}ends_ms::BIGINT[]) AS end_ms) WHERE start_ms < end_ms`;
-}
-
-function noRows(columns: Readonly<Record<string, string>>): string {
-  return `SELECT ${Object.entries(columns)
-    .map(([name, type]) => `NULL::${type} AS ${name}`)
-    .join(', ')} WHERE false`;
 }
