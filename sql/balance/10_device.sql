@@ -26,8 +26,8 @@
 --   counting_sources       sources with a role that count: if one of them is silent, the day is incomplete
 --   lacking_sources        sources of the device without a declared role
 --   lacking_max            more of them than this make the day undeclared; null if they do not matter
---   lacks_with_energy      the source has a role on other days only. So it counts as a source without a role
---                          on days on which it has energy
+--   lacks_with_energy      the source has no role in this range, but has one on other days. On days on which
+--                          it has energy, it counts as one more source without a role
 WITH own_source AS (
   -- Sources with energy or with a declaration.
   SELECT device, source FROM known_source UNION SELECT device, source FROM role_span

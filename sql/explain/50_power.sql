@@ -6,7 +6,8 @@
 
 -- name: find_parts
 -- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more
--- than $rows_max, the uncovered parts and both ends remain.
+-- than $rows_max, the uncovered parts and both ends remain. There can be many uncovered parts, so the rows
+-- are at most twice $rows_max: both ends, and as many uncovered parts between them.
 -- Columns:
 --   from_ms, to_ms, from_w, to_w, covered, energy_wh, milliseconds
 --   parts     number of all parts
@@ -29,6 +30,8 @@ LIMIT 2 * $rows_max::INTEGER;
 -- Returns the stretches of the day ($start_ms, $end_ms) that traced power ($series_id) covers, in order.
 SELECT min(stretched.from_ms)::DOUBLE AS from_ms, max(stretched.to_ms)::DOUBLE AS to_ms
 FROM (
+  -- The covered parts, with the number of their stretch. A stretch begins at a part before which there is
+  -- time that is not covered.
   SELECT from_ms, to_ms, count(*) FILTER (begins) OVER (ORDER BY from_ms, to_ms) AS stretch
   FROM (
     SELECT from_ms, to_ms, coalesce(from_ms > lag(to_ms) OVER (ORDER BY from_ms, to_ms), true) AS begins

@@ -18,6 +18,13 @@ CREATE OR REPLACE TEMP MACRO utc_day(ms) AS (ms // day_ms())::INTEGER;
 CREATE OR REPLACE TEMP MACRO wh_of(power_w, ms) AS power_w * ms / hour_ms();
 -- The average power of an energy over a time.
 CREATE OR REPLACE TEMP MACRO power_of(wh, ms) AS wh * hour_ms() / ms;
+-- The power at an instant of a straight line.
+CREATE OR REPLACE TEMP MACRO power_at(at_ms, from_ms, from_w, to_ms, to_w) AS
+  from_w + (to_w - from_w) * ((at_ms - from_ms) / (to_ms - from_ms));
+-- The instant at which a straight line of power crosses zero; null if it does not.
+CREATE OR REPLACE TEMP MACRO crosses_zero_at(from_ms, from_w, to_ms, to_w) AS CASE
+  WHEN from_w * to_w < 0 THEN from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w))
+END;
 
 -- name: create_kind_macros
 -- Creates the macros of methods and of kinds of events.

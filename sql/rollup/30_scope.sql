@@ -29,7 +29,7 @@ SELECT count(*) AS series, min(rt.from_ms) AS low_ms, max(rt.to_ms) AS high_ms, 
 FROM requested_time rt JOIN series_rule sr USING (series_id);
 
 -- name: create_scope
--- Creates table scope: one row for each series that is computed again.
+-- Creates table scope, empty: one row for each series that is computed again.
 -- scope:
 --   series_id, method
 --   from_ms, to_ms                   the requested time
@@ -48,24 +48,22 @@ CREATE OR REPLACE TEMP TABLE scope (
 );
 
 -- name: find_scope
--- Finds the neighbours of the requested time within $near_ms, and makes a row of scope for each series whose
--- neighbours are found. Rows that an earlier call has found stay, unless $is_first. If $is_last, makes rows
--- for all series that are left.
--- $low_ms, $high_ms: the requested time and $near_ms on either side. $by_day: some series restart every day.
+-- Adds a row to scope for each requested series whose neighbours are found within $near_ms. It runs up to
+-- three times, with a longer $near_ms each time, for the series that are left. The last time ($is_last) adds
+-- all of them.
+-- $low_ms, $high_ms: the requested time and $near_ms on either side. $by_day: some series restart every day;
+-- else no local days are read.
 -- The steps nearby_reading and neighbour find the readings around the requested time, because the lines to
 -- them change. The step whole widens the time up to them to whole intervals or days. Step outer_reading finds
 -- the readings outside of these that are needed to compute them. Step searched says whether all were found.
-CREATE OR REPLACE TEMP TABLE scope AS
-WITH found AS (
-  -- The rows of an earlier call.
-  FROM scope WHERE NOT $is_first
-), wanted_series AS (
-  -- One row for each series that is not found yet. begins_ms, ends_ms: its first and its last reading.
+INSERT INTO scope BY NAME
+WITH wanted_series AS (
+  -- One row for each series that is not in scope yet. begins_ms, ends_ms: its first and its last reading.
   SELECT rt.series_id, rt.from_ms, rt.to_ms, rt.is_new, sr.method, sr.reach_ms, sr.first_ms AS begins_ms,
     sr.last_ms AS ends_ms
   FROM requested_time rt
   JOIN series_rule sr USING (series_id)
-  WHERE rt.series_id NOT IN (SELECT series_id FROM found)
+  WHERE rt.series_id NOT IN (SELECT series_id FROM scope)
 ), nearby_reading AS MATERIALIZED (
   -- The readings before and after the requested time, without those that are left out.
   SELECT around.series_id, around.event_time_ms
@@ -135,8 +133,6 @@ WITH found AS (
   FROM whole
   LEFT JOIN outer_reading USING (series_id)
 )
-FROM found
-UNION ALL BY NAME
 SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
   -- If no reading before is used, the first readings of the series may have been left out. Then they are
   -- judged again too.

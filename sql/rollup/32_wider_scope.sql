@@ -2,18 +2,18 @@
 --
 -- Reads   scope, series_rule, local_day; changed_limit, changed_event, moved_mark (what later chapters have
 --         found).
--- Writes  requested_time (the scope and more time), for which chapter 30 finds the scope again.
+-- Writes  wider_time (the time that a change reaches), requested_time (the scope and that time), for which
+--         chapter 30 finds the scope again.
 -- Why     Limits, events, high-water marks and the power beside a silence decide energy far from the reading
---         that has changed them.
+--         that has changed them. Each of the four has a statement that fills wider_time. The last statement
+--         requests it.
 
 -- name: find_reshaped_silences
 -- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that
 -- power. The power changes between the reading before a new one and the reading after it. Only registers
 -- whose scope is smaller than that are found.
--- reshaped_silence:
---   series_id
---   from_ms, to_ms   between these readings the power has changed
-CREATE OR REPLACE TEMP TABLE reshaped_silence AS
+-- wider_time: series_id, from_ms, to_ms
+CREATE OR REPLACE TEMP TABLE wider_time AS
 SELECT *
 FROM (
   SELECT own.series_id, greatest(sc.compute_from_ms, own.first_ms) AS from_ms,
@@ -26,65 +26,51 @@ FROM (
 ANTI JOIN scope sc
   ON sc.series_id = shaped.series_id AND sc.compute_from_ms <= shaped.from_ms AND sc.compute_to_ms > shaped.to_ms;
 
--- name: request_reshaped_silences
--- Requests the scope and the reshaped silences.
+-- name: find_time_of_limits
+-- Finds the days whose limits have changed, of the series in scope.
+-- wider_time: series_id, from_ms, to_ms
+CREATE OR REPLACE TEMP TABLE wider_time AS
+SELECT series_id, cl.from_ms, cl.to_ms FROM changed_limit cl JOIN scope sc USING (series_id);
+
+-- name: find_time_of_events
+-- Finds the time of the changed events, and the time whose energy depends on them.
+-- wider_time: series_id, from_ms, to_ms
+CREATE OR REPLACE TEMP TABLE wider_time AS
+SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms
+FROM changed_event ce
+JOIN series_rule sr USING (series_id)
+UNION ALL BY NAME
+-- A restart later in the day decides whether the first reading of the day continues the day before.
+SELECT ce.series_id, ld.start_ms AS from_ms, ce.to_ms
+FROM changed_event ce
+JOIN series_rule sr ON sr.series_id = ce.series_id AND sr.method = 'daily_energy'
+JOIN local_day ld ON ce.to_ms >= ld.start_ms AND ce.to_ms < ld.end_ms
+WHERE ce.kind = 'reset'
+UNION ALL BY NAME
+-- A daily register says what the lifetime register beside it showed at midnight.
+SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms
+FROM changed_event ce
+JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
+JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+WHERE ce.from_ms <= own.last_ms AND ce.to_ms >= own.first_ms;
+
+-- name: find_time_after_moved_marks
+-- Finds the time after the scope of each register whose high-water mark at the end of the scope has changed:
+-- moved_mark_days(), or the length of the scope if that is longer.
+-- wider_time: series_id, from_ms, to_ms
+CREATE OR REPLACE TEMP TABLE wider_time AS
+SELECT series_id, compute_to_ms AS from_ms,
+  compute_to_ms + greatest(moved_mark_days() * day_ms(), compute_to_ms - compute_from_ms) AS to_ms
+FROM scope
+WHERE series_id IN (SELECT series_id FROM moved_mark);
+
+-- name: request_wider_time
+-- Requests the scope and wider_time.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL BY NAME
-  SELECT series_id, from_ms, to_ms, false AS is_new FROM reshaped_silence
+  SELECT series_id, from_ms, to_ms, false AS is_new FROM wider_time
 )
 GROUP BY series_id;
-
--- name: request_changed_limits
--- Requests the scope and the days whose limits have changed.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
-FROM (
-  SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL BY NAME
-  SELECT series_id, cl.from_ms, cl.to_ms, false AS is_new FROM changed_limit cl JOIN scope sc USING (series_id)
-)
-GROUP BY series_id;
-
--- name: request_changed_events
--- Requests the scope and the time of the changed events.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new
-FROM (
-  SELECT series_id, from_ms, to_ms, is_new FROM scope
-  UNION ALL BY NAME
-  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms, false AS is_new
-  FROM changed_event ce
-  JOIN series_rule sr USING (series_id)
-  UNION ALL BY NAME
-  -- A restart later in the day decides whether the first reading of the day continues the day before.
-  SELECT ce.series_id, ld.start_ms AS from_ms, ce.to_ms, false AS is_new
-  FROM changed_event ce
-  JOIN series_rule sr ON sr.series_id = ce.series_id AND sr.method = 'daily_energy'
-  JOIN local_day ld ON ce.to_ms >= ld.start_ms AND ce.to_ms < ld.end_ms
-  WHERE ce.kind = 'reset'
-  UNION ALL BY NAME
-  -- A daily register says what the lifetime register beside it showed at midnight.
-  SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms,
-    false AS is_new
-  FROM changed_event ce
-  JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
-  JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE ce.from_ms <= own.last_ms AND ce.to_ms >= own.first_ms
-)
-GROUP BY series_id;
-
--- name: request_after_moved_marks
--- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope
--- has changed: moved_mark_days(), or the length of the scope if that is longer.
-CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT sc.series_id, sc.from_ms,
-  CASE
-    WHEN moved.series_id IS NULL THEN sc.to_ms
-    ELSE sc.compute_to_ms + greatest(moved_mark_days() * day_ms(), sc.compute_to_ms - sc.compute_from_ms)
-  END AS to_ms,
-  sc.is_new
-FROM scope sc
-LEFT JOIN (SELECT series_id FROM moved_mark) AS moved USING (series_id);

@@ -11,7 +11,10 @@
 -- what decides them.
 -- $is_restated: rules have changed, so everything in scope is judged again. $low_ms, $high_ms: bounds of the
 -- scope.
--- changed_range: series_id, from_ms, to_ms
+-- changed_range:
+--   series_id
+--   from_ms   the first change. A break before it that was decided with readings before it stays as it is
+--   to_ms     the last change. A later break changes only if it depends on a changed one
 CREATE OR REPLACE TEMP TABLE changed_range AS
 WITH of_breaks AS (
   -- Changed breaks. The range begins at the first reading of the break, because earlier breaks were decided
@@ -24,8 +27,8 @@ WITH of_breaks AS (
   -- The whole scope, if rules have changed.
   SELECT series_id, compute_from_ms AS from_ms, compute_to_ms AS to_ms FROM scope WHERE $is_restated
 ), of_days AS (
-  -- Days of registers that restart every day. Their first break also depends on the first reading of the day
-  -- and on the last reading before the day.
+  -- Days of registers that restart every day: from their first to their last ms. Their first break also
+  -- depends on the first reading of the day and on the last reading before the day.
   SELECT series_id, compute_from_ms AS from_ms, compute_to_ms - 1 AS to_ms FROM scope
   WHERE method = 'daily_energy' AND series_id IN (
     SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -33,7 +36,8 @@ WITH of_breaks AS (
 ), of_standstills AS (
   -- Rises after a standstill. They depend on how long the register stood still, so on readings up to
   -- standstill_max_ms() before. A rise does not depend on the scope if the register moved at another break in
-  -- between. A register that restarts every day stands still within a day.
+  -- between. A register that restarts every day stands still within a day. Only the rise itself has changed,
+  -- so the range begins and ends at its second reading.
   SELECT series_id, to_ms AS from_ms, to_ms
   FROM (
     SELECT sb.*,
@@ -95,7 +99,8 @@ WITH nearby_break AS (
   LEFT JOIN nearby_break USING (series_id)
   GROUP BY ALL
 ), bounded AS (
-  -- These rows, with the beginning and the end of the range, which depend on the method.
+  -- These rows, with the range, which depends on the method: breaks after first_ms up to last_ms. -1 is
+  -- before every break, so the range begins with the series.
   SELECT nearest_break.*,
     CASE method
       WHEN 'total_energy' THEN coalesce(after_ms, -1)

@@ -67,10 +67,12 @@ SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kep
   here.kind, here.energy_wh,
   count(here.kind) OVER (PARTITION BY kept.series_id ORDER BY kept.event_time_ms) AS index_segment
 FROM (
+  -- The readings from the anchor on that are not left out.
   SELECT sc.series_id, sc.method, sc.anchor_ms, rd.event_time_ms, rd.value
   FROM reading rd
   JOIN scope sc ON sc.series_id = rd.series_id
   WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    -- Differences instead of comparisons, as in find_pairs.
     AND rd.event_time_ms - sc.anchor_ms >= 0 AND sc.last_ms - rd.event_time_ms >= 0
     AND sc.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
@@ -91,8 +93,9 @@ LEFT JOIN (
 ) AS stored ON stored.series_id = kept.series_id AND stored.last_ms = kept.event_time_ms;
 
 -- name: list_drift
--- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter.
--- Returns all readings of such an index segment, in order.
+-- Returns the index readings of lifetime registers that drift, in order. A register drifts in an index
+-- segment if one of its readings is below the high-water mark by more than the jitter, although no single
+-- fall is. All readings of such a segment are returned.
 SELECT marked.series_id, marked.index_segment, marked.event_time_ms, marked.value, marked.mark,
   jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh
 FROM (

@@ -80,6 +80,16 @@ CREATE OR REPLACE TEMP VIEW power_line AS
 WITH line AS (
   -- The lines as they are sampled. A step of its own, so that DuckDB computes them once for both uses.
   FROM sampled_line
+), turned AS (
+  -- The lines of streams with a declared direction. That direction is positive here.
+  SELECT series_id, from_ms, to_ms, covered,
+    CASE direction WHEN 'negative' THEN -from_w ELSE from_w END AS from_w,
+    CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w
+  FROM line
+  WHERE direction IS NOT NULL
+), crossing AS (
+  -- These lines. zero_ms: where the line crosses zero; null if it does not.
+  SELECT *, crosses_zero_at(from_ms, from_w, to_ms, to_w) AS zero_ms FROM turned
 ), directed AS (
   -- The lines in the declared direction. Without a declared direction both count.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM line WHERE direction IS NULL
@@ -90,19 +100,12 @@ WITH line AS (
     covered
   FROM (
     SELECT series_id, covered, unnest(CASE
-      WHEN from_w * to_w < 0
-        THEN [
-        {from_ms: from_ms, from_w: from_w, to_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), to_w: 0},
-        {from_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), from_w: 0, to_ms: to_ms, to_w: to_w}]
-      ELSE [{from_ms: from_ms, from_w: from_w, to_ms: to_ms, to_w: to_w}]
+      WHEN zero_ms IS NULL THEN [{from_ms: from_ms, from_w: from_w, to_ms: to_ms, to_w: to_w}]
+      ELSE [
+        {from_ms: from_ms, from_w: from_w, to_ms: zero_ms, to_w: 0},
+        {from_ms: zero_ms, from_w: 0, to_ms: to_ms, to_w: to_w}]
     END) AS part
-    FROM (
-      SELECT series_id, from_ms, to_ms, covered,
-        CASE direction WHEN 'negative' THEN -from_w ELSE from_w END AS from_w,
-        CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w
-      FROM line
-      WHERE direction IS NOT NULL
-    )
+    FROM crossing
   )
 ), cut AS (
   -- The lines that have a beginning and a length, cut at the bounds of intervals. Most lines lie in one
@@ -113,9 +116,9 @@ WITH line AS (
   -- The others are cut at each bound that they cross. The power at a bound lies on the line.
   SELECT series_id,
     cut_from_ms AS from_ms,
-    line_from_w + (line_to_w - line_from_w) * ((cut_from_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS from_w,
+    power_at(cut_from_ms, line_from_ms, line_from_w, line_to_ms, line_to_w) AS from_w,
     cut_to_ms AS to_ms,
-    line_from_w + (line_to_w - line_from_w) * ((cut_to_ms - line_from_ms) / (line_to_ms - line_from_ms)) AS to_w,
+    power_at(cut_to_ms, line_from_ms, line_from_w, line_to_ms, line_to_w) AS to_w,
     covered, interval_index
   FROM (
     SELECT *, greatest(line_from_ms, start_ms_of(interval_index)) AS cut_from_ms,

@@ -117,23 +117,27 @@ WITH wanted_day AS (
   LEFT JOIN (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
   ) AS learnt ON learnt.series_id = summed_day.series_id AND learnt.utc_day = utc_day(wanted_day.end_ms - 1)
-), best AS (
-  -- These days, with the longest covered time and the highest energy of all methods of the day.
-  SELECT *, max(covered_ms) OVER of_day AS best_ms, max(energy_wh) OVER of_day AS best_wh FROM by_series
+), best_of_day AS (
+  -- These days, with the longest covered time and the highest energy of all methods of the day, and the most
+  -- energy that a register may have missed although it works.
+  SELECT *, max(covered_ms) OVER of_day AS best_ms, max(energy_wh) OVER of_day AS best_wh,
+    greatest(wh_of(standing_power_w(), end_ms - start_ms), standing_steps_min() * tolerance_wh) AS missed_max_wh
+  FROM by_series
   WINDOW of_day AS (PARTITION BY device, source, day)
+), judged AS (
+  -- These days, with what speaks against a method. covers_too_little: another method covers much more of the
+  -- day. is_broken: it stands still, although another method has measured energy.
+  SELECT *,
+    covered_ms < best_ms - covering_share() * (end_ms - start_ms) AS covers_too_little,
+    stands_still AND best_wh > missed_max_wh AS is_broken
+  FROM best_of_day
 )
-SELECT * EXCLUDE (best_ms, best_wh, position),
+SELECT * EXCLUDE (best_ms, best_wh, missed_max_wh, covers_too_little, is_broken, position),
   covered_ms / (end_ms - start_ms) AS coverage,
-  row_number() OVER (
-    PARTITION BY device, source, day
-    ORDER BY
-      covered_ms < best_ms - covering_share() * (end_ms - start_ms),
-      stands_still
-        AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), standing_steps_min() * tolerance_wh),
-      position
-  ) AS preference,
+  -- False is sorted before true, so methods without these faults come first.
+  row_number() OVER (PARTITION BY device, source, day ORDER BY covers_too_little, is_broken, position) AS preference,
   false AS substituted
-FROM best;
+FROM judged;
 
 -- name: substitute_methods
 -- Chooses another method for days whose first method must be wrong. The registers of a source are one
@@ -205,6 +209,7 @@ WITH chosen_register AS (
 SELECT ca.* EXCLUDE (preference, substituted),
   row_number() OVER (
     PARTITION BY ca.device, ca.source, ca.day
+    -- The substitute comes first, because false is sorted before true.
     ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id, ca.preference
   ) AS preference,
   coalesce(ca.series_id = substitute.substitute_id, false) AS substituted
@@ -243,7 +248,8 @@ SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradict
 -- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new
 -- version.
 -- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: decide whether a day is final.
--- $declares: devices have declared sources. $several: a source has more than one series.
+-- $declares: devices have declared sources; else no day is incomplete. $several: a source has more than one
+-- series; else no day is contradicted. Both save reading tables without any result.
 -- day_change:
 --   day, device, source
 --   energy_wh         null: the day has no energy any more

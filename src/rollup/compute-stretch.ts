@@ -74,8 +74,8 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   const widen = async (statement: WideningStatement) => {
     ({ scope, leastPowerW } = await widenScope(context, statement));
   };
-  if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('request_changed_events');
-  while (await storeIntervals(context, scope, options)) await widen('request_after_moved_marks');
+  if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('find_time_of_events');
+  while (await storeIntervals(context, scope, options)) await widen('find_time_after_moved_marks');
   await runStatement(context, 'touch_days');
 }
 
@@ -88,11 +88,12 @@ interface PairedScope {
   leastPowerW: number | null;
 }
 
-/** The statements that note how far a change reaches beyond the scope. */
-type WideningStatement = 'request_changed_limits' | 'request_changed_events' | 'request_after_moved_marks';
+/** The statements that find how far a change reaches beyond the scope. */
+type WideningStatement = 'find_time_of_limits' | 'find_time_of_events' | 'find_time_after_moved_marks';
 
 async function widenScope(context: RollUpContext, statement: WideningStatement): Promise<PairedScope> {
   await runStatement(context, statement);
+  await runStatement(context, 'request_wider_time');
   const scope = (await findScope(context))!;
   return { scope, leastPowerW: await findPairs(context, scope, { needsAll: false }) };
 }
@@ -116,7 +117,7 @@ async function pairAndLearn(
     (await deferDevices(context, scope, { ...pendingBudget, hasChangedLimits, all: allWait }));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
-  if (hasChangedLimits && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');
+  if (hasChangedLimits && !deferred?.isTooMuch) return widenScope(context, 'find_time_of_limits');
   if (left !== scope)
     return { scope: left, leastPowerW: await findPairs(context, left, { needsAll: false }) };
   return { scope, leastPowerW: learnt === 'in scope' ? await findLeastPower(context) : leastPowerW };

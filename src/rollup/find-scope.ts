@@ -49,7 +49,7 @@ export async function findScope(context: RollUpContext, known?: RequestedTime): 
   if (requested.series === 0) return undefined;
   await findRequested(context, requested);
   if (!context.isAlone && (await runStatement(context, 'find_reshaped_silences')) > 0) {
-    await runStatement(context, 'request_reshaped_silences');
+    await runStatement(context, 'request_wider_time');
     await findRequested(context, await describeRequest(context));
   }
   return describeScope(context);
@@ -57,20 +57,21 @@ export async function findScope(context: RollUpContext, known?: RequestedTime): 
 
 async function findRequested(context: RollUpContext, requested: RequestedTime): Promise<void> {
   const { lowMs, highMs, firstMs, lastMs } = requested;
+  await runStatement(context, 'create_scope');
+  let found = 0;
   for (const [place, nearMs] of NEAR_MS.entries()) {
     const fromMs = Math.max(lowMs - nearMs, Math.min(firstMs, lowMs));
     const toMs = Math.min(highMs + nearMs, Math.max(lastMs, highMs));
     if (requested.byDay || place === 0)
       await bindDays(context, fromMs - DAY_MS, toMs + DAY_MS, { byInterval: false });
-    const seriesCount = await runStatement(context, 'find_scope', {
-      is_first: place === 0,
+    found += await runStatement(context, 'find_scope', {
       near_ms: BigInt(nearMs),
       low_ms: BigInt(fromMs),
       high_ms: BigInt(toMs),
       by_day: requested.byDay,
       is_last: place === NEAR_MS.length - 1,
     });
-    if (seriesCount === requested.series) break;
+    if (found === requested.series) break;
   }
 }
 
