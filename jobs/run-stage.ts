@@ -2,7 +2,7 @@ import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts'
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
-import type { Progress } from './stage-health.ts';
+import type { StageProgress } from './stage-health.ts';
 import type { StageDefinition, StageResult, StageRun, StageWork } from './stages.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function runStage(
   run: {
     stages: StageWork;
     workgroupId: string;
-    progress: Progress;
+    progress: StageProgress;
     logger: Logger;
     onEnded?: ((run: StageRun) => void) | undefined;
   },

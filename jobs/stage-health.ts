@@ -37,7 +37,7 @@ export interface StageHealth {
 }
 
 /** Records the runs of the stages of one shard. A worker counts as alive by progress, not by presence. */
-export interface Progress {
+export interface StageProgress {
   /**
    * Notes a call of the stage. It can wait for another stage of its lane before it runs.
    * @returns to be called when the call ends
@@ -63,10 +63,10 @@ const RETRY_MS_MAX = MINUTE_MS;
 const STUCK_GRACE_MS = 30 * SECOND_MS;
 
 /** @param timeLimitMs the time after which a run of the stage is aborted */
-export function createProgress(
+export function createStageProgress(
   paces: readonly Omit<StagePace, 'leastMs'>[],
   options: { clock: Clock; timeLimitMs: (stage: StageName) => number },
-): Progress {
+): StageProgress {
   const { clock, timeLimitMs } = options;
   const openedAtMs = clock.now();
   const callsUnderWay = new Map<StageName, number>();
@@ -78,7 +78,7 @@ export function createProgress(
     if (!record) throw new Error(`${stage} is not a stage of this shard`);
     return record;
   };
-  const end = (record: Record) => {
+  const end = (record: StageRecord) => {
     if (record.runningSinceMs !== null) record.lastDurationMs = clock.now() - record.runningSinceMs;
     record.runningSinceMs = null;
   };
@@ -125,9 +125,12 @@ export function createProgress(
   };
 }
 
-type Record = Omit<StageHealth, 'state'>;
+type StageRecord = Omit<StageHealth, 'state'>;
 
-function emptyRecord({ stage, everyMs, lateAfterMs }: Omit<StagePace, 'leastMs'>, openedAtMs: UtcMs): Record {
+function emptyRecord(
+  { stage, everyMs, lateAfterMs }: Omit<StagePace, 'leastMs'>,
+  openedAtMs: UtcMs,
+): StageRecord {
   return {
     stage,
     everyMs,
@@ -145,7 +148,7 @@ function emptyRecord({ stage, everyMs, lateAfterMs }: Omit<StagePace, 'leastMs'>
 }
 
 function stateOf(
-  record: Record,
+  record: StageRecord,
   now: { nowMs: UtcMs; timeLimitMs: number; isCalled: boolean },
 ): StageHealth['state'] {
   const { nowMs, timeLimitMs, isCalled } = now;

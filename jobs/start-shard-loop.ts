@@ -6,7 +6,7 @@ import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
 import { runStage } from './run-stage.ts';
-import { createProgress, type StageHealth } from './stage-health.ts';
+import { createStageProgress, type StageHealth } from './stage-health.ts';
 import { stageTable } from './stage-table.ts';
 import type { StageName, StagePace, StageResult, StageRun, StageWork } from './stages.ts';
 
@@ -65,7 +65,7 @@ const FIRST_POLL_MS_MAX = 3 * SECOND_MS;
 export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
   const { isLeaseValid = () => true, onStageEnded: onEnded } = options;
-  const progress = createProgress(paces, {
+  const progress = createStageProgress(paces, {
     clock,
     timeLimitMs: (stage) => stageTable[stage].timeLimitMs,
   });

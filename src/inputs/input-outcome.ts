@@ -1,7 +1,7 @@
 import type { TelemetryItem } from '../contract/messages.ts';
 
 /** The outcome of a message or a line, by one rule. */
-export type Outcome =
+export type InputOutcome =
   | {
       kind: 'reading';
       table: string;

@@ -13,7 +13,7 @@ import { MEBIBYTE } from '../lib/units.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import { findStored } from './find-stored.ts';
 import type { InputCounter } from './input-counter.ts';
-import type { Outcome } from './input-outcome.ts';
+import type { InputOutcome } from './input-outcome.ts';
 import { type BrokerMessage, keepConnected } from './mqtt-connection.ts';
 import { createMessageReader } from './read-mqtt-message.ts';
 import { refusedPayload } from './refused-payload.ts';
@@ -42,11 +42,11 @@ const SET_BACK_MS = SECOND_MS;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = 30 * SECOND_MS;
 
-type Reading = Extract<Outcome, { kind: 'reading' }>;
+type Reading = Extract<InputOutcome, { kind: 'reading' }>;
 /** When a message arrived: the time of the clock, and the time that passes even if the clock is set. */
 type Arrival = { receivedAtMs: UtcMs; elapsedMs: number };
 type Waiting = BrokerMessage & Arrival;
-type ReadMessage = { message: Waiting; outcomes: readonly Outcome[] };
+type ReadMessage = { message: Waiting; outcomes: readonly InputOutcome[] };
 
 /**
  * Takes messages of a broker into the log of a workgroup, in their order. A message is acknowledged once its
@@ -111,7 +111,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     });
   }
 
-  function outcomesOf(message: Waiting): Outcome[] {
+  function outcomesOf(message: Waiting): InputOutcome[] {
     if (message.isRetained) return [];
     try {
       const outcomes = reader.read(message.topic, message.payload, message.receivedAtMs);
@@ -142,7 +142,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     for (const { message, outcomes } of batch) noteOutcomes(message, outcomes);
   }
 
-  function refusalsOf(message: Waiting, outcomes: readonly Outcome[]): AuditItem[] {
+  function refusalsOf(message: Waiting, outcomes: readonly InputOutcome[]): AuditItem[] {
     return outcomes.flatMap((outcome) =>
       outcome.kind === 'refused' && mayKeep(message)
         ? [refusedPayload(settings.id, message, outcome.reason, message.receivedAtMs)]
@@ -150,7 +150,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     );
   }
 
-  function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly Outcome[]): void {
+  function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly InputOutcome[]): void {
     const about = topic.slice(0, TOPIC_CHARACTERS_MAX);
     if (isRetained) counter.count('retained');
     else if (outcomes.length === 0) counter.ignored(`no rule is about the topic ${about}`);
@@ -215,7 +215,7 @@ function batchesOf(readings: readonly Reading[]): EncodedBatch[] {
   });
 }
 
-function isReading(outcome: Outcome): outcome is Reading {
+function isReading(outcome: InputOutcome): outcome is Reading {
   return outcome.kind === 'reading';
 }
 

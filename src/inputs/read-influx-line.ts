@@ -5,7 +5,7 @@ import { limits } from '../contract/wire-limits.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { wildcardPattern } from '../lib/wildcard-pattern.ts';
 import { createDeviceIds } from './device-ids.ts';
-import type { Outcome } from './input-outcome.ts';
+import type { InputOutcome } from './input-outcome.ts';
 import { type LinePoint, type Precision, parseLine } from './parse-line.ts';
 import { readingOf } from './reading-of.ts';
 import { scaleValue } from './scale-value.ts';
@@ -21,7 +21,7 @@ export interface LineContext {
  * Reads one line by the rules.
  * @returns an outcome for each rule that is about its measurement; none for a comment
  */
-export type LineReader = (line: string, context: LineContext) => Outcome[];
+export type LineReader = (line: string, context: LineContext) => InputOutcome[];
 
 /** @param rules of one workgroup, checked by the configuration */
 export function createLineReader(
@@ -65,7 +65,7 @@ function compile(rule: LineRule, idOf: (text: string) => string) {
     }
     return data;
   }
-  function apply(point: LinePoint, { receivedAtMs, devices }: LineContext): Outcome {
+  function apply(point: LinePoint, { receivedAtMs, devices }: LineContext): InputOutcome {
     const data = dataOf(point);
     if (typeof data === 'string') return { kind: 'refused', reason: data };
     if (Object.keys(data).length === 0)

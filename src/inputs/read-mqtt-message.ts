@@ -7,7 +7,7 @@ import { clipText } from '../lib/clip-text.ts';
 import { parseDecimal } from '../lib/decimal-number.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { createDeviceIds } from './device-ids.ts';
-import type { Outcome } from './input-outcome.ts';
+import type { InputOutcome } from './input-outcome.ts';
 import { createTimeReader } from './payload-time.ts';
 import { type MessagePayload, readMessagePayload } from './payload-value.ts';
 import { readingOf } from './reading-of.ts';
@@ -18,7 +18,7 @@ interface MessageReader {
   /** The topic filters to subscribe to. */
   filters: readonly string[];
   /** @returns an outcome for each rule that is about the topic; none if no rule is */
-  read(topic: string, payload: Uint8Array, receivedAtMs: UtcMs): Outcome[];
+  read(topic: string, payload: Uint8Array, receivedAtMs: UtcMs): InputOutcome[];
 }
 
 /** @param rules of one input, checked by the configuration */
@@ -32,7 +32,7 @@ export function createMessageReader(
     filters: [...new Set(compiled.map(({ filter }) => filter))],
     read(topic, bytes, receivedAtMs) {
       let payload: MessagePayload | undefined;
-      const outcomes: Outcome[] = [];
+      const outcomes: InputOutcome[] = [];
       for (const { match, apply } of compiled) {
         const levels = match(topic);
         if (levels === undefined) continue;
@@ -50,7 +50,7 @@ export function createMessageReader(
   };
 }
 
-function bytesProblem(bytes: Uint8Array): Outcome | undefined {
+function bytesProblem(bytes: Uint8Array): InputOutcome | undefined {
   if (bytes.length === 0) return { kind: 'ignored', reason: 'the payload is empty' };
   return bytes.length > limits.messageBytesMax
     ? refused(`the payload is larger than ${limits.messageBytesMax} bytes`)
@@ -70,7 +70,7 @@ function compile(rule: MqttRule, idOf: (text: string) => string) {
     levels: Readonly<Record<string, string>>,
     payload: MessagePayload,
     receivedAtMs: UtcMs,
-  ): Outcome {
+  ): InputOutcome {
     const partValue = (name: string) => (name.startsWith('/') ? textOf(payload.at(name)) : levels[name]);
     const data: Record<string, FieldValue> = {};
     for (const { name, from, scale } of fields) {
@@ -130,6 +130,6 @@ function textOf(value: unknown): string | undefined {
     : undefined;
 }
 
-function refused(reason: string): Outcome {
+function refused(reason: string): InputOutcome {
   return { kind: 'refused', reason };
 }

@@ -4,7 +4,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { checkItems } from '../stream/ingest/check-items.ts';
 import { requireWritable } from '../stream/ingest/ingest.ts';
-import type { Outcome } from './input-outcome.ts';
+import type { InputOutcome } from './input-outcome.ts';
 
 /** The parts of a reading as their templates give them. Undefined: a placeholder has no value. */
 interface ReadingParts {
@@ -26,7 +26,7 @@ export function readingOf(
   { table, device, source, data, eventTimeMs, hasOwnTime }: ReadingParts,
   idOf: (text: string) => string,
   devices: ReadonlySet<string> | 'all' = 'all',
-): Outcome {
+): InputOutcome {
   if (table === undefined || device === undefined || source === undefined) {
     const missing = table === undefined ? 'table' : device === undefined ? 'device' : 'source';
     return refused(`the ${missing} has a placeholder without a value`);
@@ -57,6 +57,6 @@ function deviceProblem(device: string): string | undefined {
     : undefined;
 }
 
-function refused(reason: string): Outcome {
+function refused(reason: string): InputOutcome {
   return { kind: 'refused', reason };
 }

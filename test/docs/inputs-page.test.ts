@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
-import type { Outcome } from '../../src/inputs/input-outcome.ts';
+import type { InputOutcome } from '../../src/inputs/input-outcome.ts';
 import { createLineReader } from '../../src/inputs/read-influx-line.ts';
 import { createMessageReader } from '../../src/inputs/read-mqtt-message.ts';
 import { pages } from '../support/readme.ts';
@@ -81,7 +81,7 @@ describe.each(sections)('$title', ({ yaml, examples }) => {
   });
 });
 
-function outcomesOf(workgroup: WorkgroupConfig, message: string): Outcome[] {
+function outcomesOf(workgroup: WorkgroupConfig, message: string): InputOutcome[] {
   const { mqtt, lines } = workgroup.inputs!;
   if (lines.length > 0)
     return createLineReader(workgroup, lines)(message, {
@@ -94,7 +94,7 @@ function outcomesOf(workgroup: WorkgroupConfig, message: string): Outcome[] {
 }
 
 /** An outcome as the page writes it. The device is found by the text that gives its id. */
-function inWords(workgroup: WorkgroupConfig, message: string, outcome: Outcome): string {
+function inWords(workgroup: WorkgroupConfig, message: string, outcome: InputOutcome): string {
   if (outcome.kind !== 'reading') return outcome.kind;
   const { table, item, hasOwnTime } = outcome;
   const fields = Object.entries(item.data).map(([name, value]) => `${name}=${value}`);

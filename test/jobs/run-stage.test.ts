@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runStage } from '../../jobs/run-stage.ts';
-import { createProgress } from '../../jobs/stage-health.ts';
+import { createStageProgress } from '../../jobs/stage-health.ts';
 import type { StageDefinition, StageRun, StageWork } from '../../jobs/stages.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { recordingLog } from '../http/start-http-server.ts';
@@ -23,7 +23,7 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     everyMs: () => 1_000,
     timeLimitMs,
   };
-  const progress = createProgress([{ stage: 'poll', everyMs: 1_000 }], {
+  const progress = createStageProgress([{ stage: 'poll', everyMs: 1_000 }], {
     clock: systemClock,
     timeLimitMs: () => timeLimitMs,
   });

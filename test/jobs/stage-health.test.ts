@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createProgress } from '../../jobs/stage-health.ts';
+import { createStageProgress } from '../../jobs/stage-health.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function setUp(everyMs = 1_000) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
   const paces = [{ stage: 'poll' as const, everyMs }];
-  const progress = createProgress(paces, { clock, timeLimitMs: () => 30_000 });
+  const progress = createStageProgress(paces, { clock, timeLimitMs: () => 30_000 });
   const health = () => progress.health()[0]!;
   /** Ticks that do nothing, so that only what a test is about changes. */
   const passMs = (ms: number) => {

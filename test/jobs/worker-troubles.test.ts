@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createProgress } from '../../jobs/stage-health.ts';
+import { createStageProgress } from '../../jobs/stage-health.ts';
 import type { StageName } from '../../jobs/stages.ts';
 import type { ShardHealth, WorkerHealth } from '../../jobs/worker-health.ts';
 import { troublesOf } from '../../jobs/worker-troubles.ts';
@@ -20,7 +20,7 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
     everyMs: periodsMs[stage] ?? MINUTE_MS,
     ...(stage === 'commit' && { lateAfterMs: 8 * MINUTE_MS }),
   }));
-  const progress = createProgress(paces, { clock, timeLimitMs: () => 10 * MINUTE_MS });
+  const progress = createStageProgress(paces, { clock, timeLimitMs: () => 10 * MINUTE_MS });
   const startedAtMs = clock.ms;
   const health = (shard: Partial<ShardHealth> = {}, worker: Partial<WorkerHealth> = {}): WorkerHealth => ({
     workerId: 'w',

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { createProgress } from '../../jobs/stage-health.ts';
+import { createStageProgress } from '../../jobs/stage-health.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -51,7 +51,7 @@ test('a server that asks for a wait is not read earlier, however often it has fa
   const waits: number[] = [];
   // From the seventh failure on the reader gives up at once.
   for (let run = 0; run < 8; run++) {
-    const progress = createProgress(paces, { clock: { now: () => 0 }, timeLimitMs: () => 30_000 });
+    const progress = createStageProgress(paces, { clock: { now: () => 0 }, timeLimitMs: () => 30_000 });
     progress.started('poll');
     const { signal } = new AbortController();
     const error = await pollSlice({ pipeline, source, workgroupId: 'acme', signal }).catch(

@@ -1,5 +1,5 @@
 import type { InputState } from '../../inputs/input-counter.ts';
-import type { Outcome } from '../../inputs/input-outcome.ts';
+import type { InputOutcome } from '../../inputs/input-outcome.ts';
 import { formatInstant, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import { askProcesses } from '../../worker-rpc/process-rpc.ts';
@@ -78,7 +78,7 @@ function nameOf({ workgroupId, input }: InputState): string {
 /** The result that one rule has for a message or a line. */
 export interface TriedRule {
   input: string;
-  outcome: Outcome;
+  outcome: InputOutcome;
 }
 
 /** @param nameOfDevice the configured name of a device by its id */
