@@ -60,7 +60,7 @@ const LEFT_TABLES = ['noted_limit_change', 'changed_limit', 'touched_day', 'left
 export async function prepareTemporaryTables(context: RollUpContext): Promise<void> {
   const { rows } = temporaryOf(context.connection);
   if (!rows.has('scope')) return createTemporaryTables(context);
-  for (const table of LEFT_TABLES) await emptyTable(context, table);
+  for (const table of LEFT_TABLES) await clearTable(context, table);
 }
 
 /** The known facts about the temporary tables of a connection. */
@@ -99,7 +99,7 @@ function countRows(connection: DuckDBConnection, sql: string, count: number): vo
 }
 
 /** Empties a temporary table. */
-async function emptyTable({ connection }: RollUpContext, table: string): Promise<void> {
+async function clearTable({ connection }: RollUpContext, table: string): Promise<void> {
   const { rows } = temporaryOf(connection);
   if (!rows.get(table)) return;
   await connection.run(`DELETE FROM ${table}`);
@@ -155,7 +155,7 @@ export async function runIf(
   // If the table does not exist yet, the statement must run to create it, even if it finds nothing.
   const isKnown = temporaryOf(context.connection).rows.has(table);
   if (isWanted || context.runAll || !isKnown) return runStatement(context, statement, parameters);
-  await emptyTable(context, table);
+  await clearTable(context, table);
   return 0;
 }
 
