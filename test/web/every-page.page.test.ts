@@ -93,6 +93,7 @@ testPage('what a busy service refused is asked for again after a few seconds', a
   const statuses = () => answers.filter(({ url }) => url.endsWith('/quarantine')).map(({ status }) => status);
   await expect.poll(statuses).toEqual([503]);
   await page.locator('main .failed').first().waitFor();
+  await page.clock.pauseAt(await page.evaluate(() => Date.now() + 100));
   await page.clock.runFor(5_000);
   await expect.poll(() => statuses().slice(0, 2)).toEqual([503, 200]);
 });
