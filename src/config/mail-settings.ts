@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isLoopback, port } from './setting-types.ts';
+import { isLoopback } from '../lib/is-loopback.ts';
+import { port } from './setting-types.ts';
 
 /** The port of each kind of protection, if none is configured. */
 const ports = { starttls: 587, tls: 465, none: 25 } as const;

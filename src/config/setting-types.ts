@@ -72,11 +72,6 @@ export const socketPath = z
   .string()
   .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"');
 
-/** True if the host is this machine. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|127\..*|::1)$/i.test(host);
-}
-
 function sentinelAccess(text: string): string {
   const { protocol, username, password } = new URL(text);
   return [protocol, username, password].join(' ');

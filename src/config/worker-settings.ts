@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { isLoopback, port } from './setting-types.ts';
+import { isLoopback } from '../lib/is-loopback.ts';
+import { port } from './setting-types.ts';
 
 const addressPattern = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i;
 
