@@ -31,7 +31,7 @@ const keySetSchema = z
     error: 'must each have their own "kid" if there are several',
   });
 
-/** Thousands of keys. */
+/** Enough for thousands of keys. */
 const KEY_FILE_BYTES_MAX = MEBIBYTE;
 
 /** The key file: the configured file, or the file that the first start creates in the data folder. */

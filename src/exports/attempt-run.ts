@@ -24,7 +24,7 @@ export interface ExportDeps extends EmailDeps {
   logger: Logger;
 }
 
-/** One export with its ledger and its report. */
+/** One export with its workgroup and its ledger. */
 export interface OpenExport {
   config: ExportConfig;
   workgroup: WorkgroupConfig;

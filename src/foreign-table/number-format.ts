@@ -1,7 +1,7 @@
 import { isDecimalNumber } from '../lib/decimal-number.ts';
 
 export type Decimal = '.' | ',';
-export type Thousands = '.' | ',' | ' ' | "'";
+type Thousands = '.' | ',' | ' ' | "'";
 
 /** How numbers are written. */
 export interface NumberFormat {

@@ -112,7 +112,7 @@ const hasFunction = (text: string, name: string) =>
 
 test('a message is followed all the way', () => {
   expect(ways.map(({ name }) => name)).toEqual([
-    'From ingest to a REST answer',
+    'From ingest to the answer of a stream read',
     'From the log to a socket subscriber',
     'From an append to the worker',
     'From the log to the warehouse',
