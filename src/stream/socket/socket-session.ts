@@ -135,6 +135,13 @@ export function createSession(
       }
       refusals = 0;
       if (Object.hasOwn(handlers, event)) handlers[event]!(payload, answer).catch(refuse);
+      else if (typeof callback === 'function')
+        refuse(
+          new StreamError(
+            'InvalidRequest',
+            `this event does not exist: send ${Object.keys(handlers).join(' or ')}`,
+          ),
+        );
     },
     async stop(reason, error) {
       await Promise.all([...subscriptions.values()].map((subscription) => subscription.stop(reason, error)));

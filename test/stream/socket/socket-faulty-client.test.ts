@@ -98,6 +98,11 @@ describe('a faulty client', () => {
     ];
     for (const [members, error, parameter] of wrong)
       expect(await ask(request(members))).toMatchObject({ error, parameter });
+    for (const event of ['stream:lates', socketEvents.data, 'toString'])
+      expect(await client.socket.emitWithAck(event, {})).toMatchObject({
+        error: 'InvalidRequest',
+        message: 'this event does not exist: send stream:latest or stream:latest:stop',
+      });
     const polluting = JSON.parse(`{"requestId":"${randomUUID()}","__proto__":{"offset":"1","admin":true}}`);
     expect(await ask(polluting)).toHaveProperty('epoch');
     expect({}).not.toHaveProperty('admin');
