@@ -118,6 +118,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     wires,
     authenticatedIds,
     connectMsMax: limits.authenticationMs + CONNECT_MORE_MS,
+    draining: stream.draining,
   });
   const upgraded = trackUpgrades(app, path);
 
@@ -176,7 +177,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       // has one frame at most.
       if (isRefused) startTimer(LAST_READ_MS, () => wire?.resetAndDestroy());
       await session.stop(isRefused ? 'token_expired' : 'server_draining', error);
-      socket.disconnect(true);
+      if (error.body().retryable) socket.conn.close();
+      else socket.disconnect(true);
     }
   };
   const rechecks = repeat(RECHECK_MS, startTimer, async () => {
@@ -185,8 +187,9 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 
   const drain = async () => {
     void rechecks.stop();
+    // A client's library connects again by itself if its connection closes, but not if its namespace does.
     for (const [socket, session] of sessions)
-      void session.stop('server_draining').then(() => socket.disconnect());
+      void session.stop('server_draining').then(() => socket.conn.close());
     await sleep(LEAVE_MS, undefined, { ref: false });
     server.engine.close();
     await sleep(CLOSE_PAUSE_MS, undefined, { ref: false });
@@ -236,7 +239,14 @@ function openServer(
     wires,
     authenticatedIds,
     connectMsMax,
-  }: { lobby: Lobby; wires: SocketWires; authenticatedIds: ReadonlySet<unknown>; connectMsMax: number },
+    draining,
+  }: {
+    lobby: Lobby;
+    wires: SocketWires;
+    authenticatedIds: ReadonlySet<unknown>;
+    connectMsMax: number;
+    draining: AbortSignal;
+  },
 ): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
@@ -250,7 +260,8 @@ function openServer(
     pingInterval: PING_EVERY_MS,
     pingTimeout: PONG_MS,
     allowRequest: (request, decide) => {
-      const refusal = lobby.enter(request);
+      // Without a handshake a client tries again by itself. After a refused token it does not.
+      const refusal = draining.aborted ? 'the service is shutting down' : lobby.enter(request);
       decide(refusal, refusal === undefined);
     },
   });

@@ -7,7 +7,7 @@ import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.t
 import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
 import { openRawWith } from '../../support/raw-socket.ts';
 import { isFull } from '../../support/rounds.ts';
-import { connectTo } from '../../support/socket-client.ts';
+import { clientOf, connectTo } from '../../support/socket-client.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 import { memoryLog, refusal, request, setUp } from './start-socket-service.ts';
@@ -147,7 +147,7 @@ describe('the end of a subscription', () => {
     'comes for all when the service drains, with their positions; then connections close and new ones are refused',
     async () => {
       const service = await setUp();
-      const { log, connect, stream, tokenText } = service;
+      const { log, connect, stream } = service;
       await log.append(telemetryBatch(3));
       const clients = await Promise.all([connect(), connect({ transports: ['polling'] })]);
       const readers = clients.flatMap((client) => [
@@ -168,15 +168,30 @@ describe('the end of a subscription', () => {
       for (const reader of readers)
         expect(await reader.stopped).toMatchObject({ reason: 'server_draining', nextOffset });
       await Promise.all(closed);
-      expect(await refusal(service, { auth: { token: tokenText } })).toMatchObject({
-        error: 'Draining',
-        retryable: true,
-      });
+      await expect(connect()).rejects.toThrow('websocket error');
       expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
       const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
       await until('one that had not even said who it is has been ended', async () => (await poll()) === 400);
     },
   );
+
+  test('by a service that stops lets the library of the client connect again by itself', async () => {
+    const { baseUrl, connect, stream, tokenText } = await setUp();
+    const clients = await Promise.all([connect(), connect({ transports: ['polling'] })]);
+    const gone = clients.map((client) => new Promise((resolve) => client.socket.once('disconnect', resolve)));
+    stream.drain();
+    expect(await Promise.all(gone)).toEqual(['transport close', 'transport close']);
+    for (const transport of ['websocket', 'polling']) {
+      const { socket } = clientOf(
+        { baseUrl },
+        { transports: [transport], auth: { token: tokenText }, reconnection: true, reconnectionDelay: 5 },
+      );
+      const refused = () => new Promise((resolve) => socket.once('connect_error', resolve));
+      await refused();
+      await refused();
+      socket.disconnect();
+    }
+  });
 
   test('comes with the end of its connection and frees everything', async () => {
     const clock = createTestClock();
