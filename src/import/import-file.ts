@@ -76,7 +76,7 @@ export async function importFile(
       ...options,
       onProgress: (now) => options.onProgress({ ...progress, ...now }),
     });
-    if (fileState(request.path).changedAtMs !== before.changedAtMs) {
+    if (fileState(request.path).version !== before.version) {
       throw new TerminalError(
         'FileChanged',
         `${request.path} was changed while it was read; import it again once it is complete`,
@@ -119,11 +119,12 @@ async function giveUpQuietly(
 }
 
 /** @throws InputError if the file does not exist */
-function fileState(path: string): { bytes: number; changedAtMs: number } {
+function fileState(path: string): { bytes: number; version: string } {
   try {
     const stat = statSync(path);
     if (!stat.isFile()) throw fileProblem(path, 'is not a file');
-    return { bytes: stat.size, changedAtMs: stat.mtimeMs };
+    // Programs that copy files set the time of modification, but not the time of change.
+    return { bytes: stat.size, version: `${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` };
   } catch (error) {
     if (error instanceof InputError) throw error;
     throw fileProblem(path, cannotBeRead(error));

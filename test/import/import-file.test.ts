@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, renameSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -236,14 +236,25 @@ describe('a file that cannot be taken leaves nothing behind', () => {
     await nothing(shard);
   });
 
-  test('because it is changed while it is read', async () => {
+  /** The time of the file, as programs that unpack or copy files set it. */
+  const setTime = (path: string) => utimesSync(path, 1_700_000_000, 1_700_000_000);
+  const replace = (path: string) => {
+    const other = fileOf('other.csv', readFileSync(path, 'utf8').replaceAll('2024', '2023'));
+    setTime(other);
+    renameSync(other, path);
+  };
+  test.each<[how: string, change: (path: string) => void, rows: number]>([
+    ['it grows', (path) => appendFileSync(path, `${lines(1, 10_000)}\n`), 10_001],
+    ['a file of the same time and size takes its place', replace, 10_000],
+  ])('because %s while it is read', async (_how, change, rows) => {
     const shard = await openTestShard();
     const path = fileOfRows(10_000);
+    setTime(path);
     let isChanged = false;
     const importing = importInto(shard, path, mapping, {
       batchRows: BATCH_ROWS,
       onProgress({ rowsRead }) {
-        if (rowsRead > 0 && !isChanged) appendFileSync(path, `${lines(1, 10_000)}\n`);
+        if (rowsRead > 0 && !isChanged) change(path);
         isChanged ||= rowsRead > 0;
       },
     });
@@ -251,7 +262,7 @@ describe('a file that cannot be taken leaves nothing behind', () => {
     await nothing(shard);
     expect(await importInto(shard, path, mapping)).toMatchObject({
       kind: 'landed',
-      counts: { rowsLanded: 10_001 },
+      counts: { rowsLanded: rows },
     });
   });
 
