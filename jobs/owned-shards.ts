@@ -61,7 +61,10 @@ export interface OwnedShards {
    * @returns true if it hibernates
    */
   hibernate(workgroupId: string): Promise<boolean>;
-  /** Renews all leases, and gives up shards with a lost lease. */
+  /**
+   * Renews all leases. Gives up a shard if its lease could not be renewed in time, or if another worker has
+   * it.
+   */
   renew(): Promise<void>;
   /** Gives up a shard in the background: stops its work, closes it, then releases the lease. */
   giveUp(workgroupId: string, reason: GiveUpReason): void;

@@ -11,8 +11,8 @@ interface ScheduleChanges {
   added: string[];
   changed: string[];
   /**
-   * Existing schedules if their next job is not at the next instant of their pattern. Either the chain of
-   * their jobs broke, or the clock was set.
+   * Schedules that existed, but had no next job at the right time. Either a job did not plan its successor,
+   * or the clock was set.
    */
   repaired: string[];
   removed: string[];

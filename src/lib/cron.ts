@@ -1,8 +1,9 @@
 import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
 
 /**
- * BullMQ contains cron-parser, but we do not use it: it loses a run if clocks skip midnight, as they do on
- * one day a year in Cairo, Beirut and Santiago. It also reads `mon` as January in the field of months.
+ * BullMQ contains cron-parser, but we do not use it. It loses a run on a day without midnight: the clocks of
+ * Cairo, Beirut and Santiago skip midnight on one day a year. It also reads `mon` as January in the field of
+ * months.
  */
 
 /** A pattern of five fields: minute, hour, day of month, month, day of week. */
@@ -10,7 +11,7 @@ export interface CronPattern {
   minutes: readonly number[];
   hours: readonly number[];
   isDay(day: LocalDate): boolean;
-  /** The same as plain lists, which all readers of cron patterns read in the same way. */
+  /** The same pattern with lists of numbers only. All programs that read cron patterns agree on these. */
   plain: string;
 }
 
@@ -31,8 +32,8 @@ const DAYS_OF_MONTH_MAX = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const SEARCH_DAYS_MAX = 8 * 366;
 
 /**
- * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. If both days are
- * restricted, either one is enough.
+ * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. If the day of the month and
+ * the day of the week are both restricted, one of the two is enough.
  * @returns a text with the problem if the pattern is invalid
  */
 export function parseCron(text: string): CronPattern | string {
@@ -54,7 +55,7 @@ export function parseCron(text: string): CronPattern | string {
     number[],
     number[],
   ];
-  // BullMQ refuses such a pattern also with a day of the week.
+  // BullMQ refuses such a pattern, even if a day of the week makes it valid.
   if (!monthsOfYear.some((month) => daysOfMonth[0]! <= DAYS_OF_MONTH_MAX[month - 1]!))
     return `never comes on day ${parts[2]} of month ${parts[3]}: no year has this day`;
   const anyDate = parts[2] === '*';
@@ -74,8 +75,9 @@ export function parseCron(text: string): CronPattern | string {
 }
 
 /**
- * The instants of a pattern after `afterMs` and up to `untilMs`, in order. If there are more than `max`, the
- * newest ones. A skipped local time is later by the length of the skip. A repeated local time counts once.
+ * The instants of a pattern after `afterMs` and up to `untilMs`, in order. If there are more than `max`, only
+ * the newest are returned. A local time that the clocks skip is moved later by the length of the skip. A
+ * repeated local time counts once.
  */
 export function cronInstants(
   pattern: CronPattern,
@@ -108,7 +110,7 @@ export function nextCronInstant(pattern: CronPattern, zone: string, afterMs: Utc
 function instantsOf({ minutes, hours, isDay }: CronPattern, day: LocalDate, zone: string): UtcMs[] {
   if (!isDay(day)) return [];
   const instants = hours.flatMap((hour) => minutes.map((minute) => localInstant(day, hour, minute, zone)));
-  // Times in a skipped hour follow in the next hour.
+  // Times in a skipped hour are moved to the next hour, where they can be equal to others.
   return [...new Set(instants)].sort((a, b) => a - b);
 }
 

@@ -4,8 +4,8 @@ import { errorCode, TransientError } from './errors.ts';
 const CODES: readonly (string | undefined)[] = ['ENOSPC', 'EDQUOT', 'DiskFull'];
 
 /**
- * The texts of DuckDB, which has no codes, and of `copyFile` in Node. A limit of the size of files (`ulimit
- * -f`) has the same effect.
+ * The texts of DuckDB, which has no codes, and of `copyFile` in Node. `File too large` means that a limit of
+ * the size of files (`ulimit -f`) is reached. It has the same effect as a full disk.
  */
 const TEXTS = /No space left on device|Disk quota exceeded|File too large/i;
 

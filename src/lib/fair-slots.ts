@@ -1,6 +1,6 @@
 /**
- * Places for work of several owners. No owner can make the others wait with a burst of work. A queue of
- * p-queue has one order for all work, and does not know owners.
+ * Places for work of several owners. If one owner has much work, the others need not wait for all of it.
+ * p-queue cannot do this: it has one order for all work, and does not know owners.
  */
 interface FairSlots {
   /**
@@ -12,16 +12,16 @@ interface FairSlots {
 }
 
 interface FairSlotsOptions {
-  /** Places of one owner. There is one more than that, which only another owner can take. */
+  /** The most places of one owner. In all there is one place more, which only another owner can take. */
   ownMax: number;
-  /** Work that waits, in all. An owner has at most as much as there are places left. */
+  /** The most work that waits, of all owners. See `hasShare` for one owner. */
   waitingMax: number;
   refused(): Error;
 }
 
 export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOptions): FairSlots {
   const running = new Map<string, number>();
-  /** The owner that was served last is at the end. */
+  /** Work that waits, by owner. The owner that was served last is at the end. */
   const waiting = new Map<string, Array<() => void>>();
   let runningCount = 0;
   let waitingCount = 0;
@@ -41,8 +41,8 @@ export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOption
   }
 
   /**
-   * Of the owners that may begin, the one with the least running work is next; of equal owners, the owner
-   * that was served earliest.
+   * Begins the next work. Of the owners that may begin, the one with the least running work is next. If
+   * several have equally little, the one that has waited longest since its last turn is next.
    */
   function next(): void {
     const [owner] = [...waiting.keys()]
@@ -72,8 +72,8 @@ export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOption
 }
 
 /**
- * True if an owner may have one more of a number of places: it has fewer than are left, so there is always
- * one for another owner.
+ * True if an owner may take one more of `max` places. It may if it has fewer places than are free. So an
+ * owner alone never takes all of them.
  */
 export function hasShare(own: number, taken: number, max: number): boolean {
   return own < max - taken;

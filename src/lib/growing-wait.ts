@@ -1,4 +1,4 @@
-/** The wait is doubled this often at most, so that the number cannot overflow. */
+/** The wait is doubled at most this many times, so that the number cannot overflow. */
 const DOUBLINGS_MAX = 30;
 
 /**

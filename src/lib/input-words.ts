@@ -13,8 +13,8 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * Error messages for `safeParse` in plain words, if a schema has none. They never contain the input, which
- * may be secret.
+ * Error messages for `safeParse` in plain words. They replace the messages of zod where a schema has no
+ * message. They never contain the input, because it may be secret.
  */
 export const inWords = { error: (issue: Issue): string | undefined => describe(issue) };
 

@@ -25,7 +25,7 @@ export function bigintAsText(_key: string, value: unknown): unknown {
 
 /**
  * Parses JSON.
- * @returns undefined if the text is not JSON, which a schema refuses like any other wrong value
+ * @returns undefined if the text is not JSON. A schema then refuses it like any other wrong value
  */
 export function tryParseJson(text: string): unknown {
   try {
@@ -50,7 +50,10 @@ export function parseJsonExact(text: string): unknown {
   });
 }
 
-/** A longer integer is beyond 64 bits, and reading all of it takes seconds. So only its beginning is read. */
+/**
+ * A longer integer is beyond 64 bits. Converting all of its digits could take seconds, so only its beginning
+ * is read.
+ */
 const INTEGER_CHARACTERS_MAX = 64;
 
 /** The nesting depth of JSON text, computed before parsing. */

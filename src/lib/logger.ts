@@ -29,8 +29,8 @@ export function createLogger(options: { level: string }): Logger {
 }
 
 /**
- * Passes each log event on as a line of JSON with `level`, `msg` and its fields. It is for a process
- * that does not write the log, because its parent does.
+ * Passes each log event on as a line of JSON with `level`, `msg` and its fields. For a child process: its
+ * parent process writes the log.
  */
 export function createForwardingLogger(write: (line: string) => void): Logger {
   return pino(

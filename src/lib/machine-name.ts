@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * The same text for all processes that see the same files and process ids: the name of the machine, a space,
- * and the id of its last start.
+ * The name of the machine, a space, and the id of its last start. All processes that see the same files and
+ * process ids get the same text.
  */
 export function machineName(): string {
   try {

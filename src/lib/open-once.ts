@@ -1,7 +1,7 @@
 /** Something that is opened at its first use and then kept. */
 interface OpenOnce<Opened> {
   /**
-   * Opens it if that has not been done. A failure is not kept, so the next call tries again.
+   * Opens it if it is not open yet. A failure is not kept, so the next call tries again.
    * @throws as the opening does
    */
   get(): Promise<Opened>;

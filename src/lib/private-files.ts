@@ -5,10 +5,10 @@ import { isMainThread } from 'node:worker_threads';
 export const readerNames = ['owner', 'group', 'everyone'] as const;
 export type Readers = (typeof readerNames)[number];
 
-/** The permissions that new files and folders do not get. Other users never can write. */
+/** The permissions that new files and folders do not get. Other users can never write. */
 const withheld: Readonly<Record<Readers, number>> = { owner: 0o077, group: 0o027, everyone: 0o022 };
 
-/** Undefined until `keepFilesPrivate` has changed it. */
+/** The umask before `keepFilesPrivate` changed it. Undefined until then. */
 let umaskAtStart: number | undefined;
 
 /**
@@ -22,7 +22,10 @@ export function keepFilesPrivate(readers: Readers): void {
   process.umask(umaskAtStart | withheld[readers]);
 }
 
-/** The mode of a file that is delivered outside of the data folder. It follows the umask at the start. */
+/**
+ * The mode of a file that is delivered to a place outside the data folder. It follows the umask that the
+ * process had at its start.
+ */
 export function handedOverMode(): number {
   return 0o666 & ~(umaskAtStart ?? 0o022);
 }

@@ -27,7 +27,7 @@ export function processFacts(pid: number): ProcessFacts | undefined {
   }
 }
 
-/** Text about a process: its id, when it has started, and what to do if it is stopped. */
+/** Text about a process: its id, when it was started, and what to do if a signal has stopped it. */
 export function describeProcess(pid: number, program?: string): string {
   const facts = processFacts(pid);
   const name = `process ${pid}${program ? ` (${program})` : ''}`;

@@ -4,8 +4,8 @@ import { raceAbort } from './race-abort.ts';
 export interface Sharing {
   /**
    * @param key requests with the same key get the same answer or the same error
-   * @param work makes the answer; its signal fires when all callers have gone
-   * @throws the signal's reason if it aborts; the other callers continue to wait
+   * @param work makes the answer; its signal aborts when no caller waits any more
+   * @throws the reason of this caller's signal if it aborts; the other callers continue to wait
    */
   take<Answer>(
     key: string,

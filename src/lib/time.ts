@@ -5,7 +5,7 @@ export type UtcMs = number;
 /** A calendar day of a zone, `YYYY-MM-DD`. The order of the texts is the order of the days. */
 export type LocalDate = string;
 
-/** The source of the current time. Tests have their own. */
+/** The source of the current time. Tests use a clock that they set. */
 export interface Clock {
   now(): UtcMs;
   /** Milliseconds since some instant. Setting the system's clock does not change it. Default: `now`. */
@@ -18,7 +18,10 @@ export function elapsedOf(clock: Clock): number {
   return clock.elapsed?.() ?? clock.now();
 }
 
-/** A clock that shows the time of `clock` now, and does not change if the clock of the machine is set. */
+/**
+ * A clock that begins at the current time of `clock`. If the clock of the machine is set later, this one does
+ * not jump.
+ */
 export function steadyClockOf(clock: Clock): Clock {
   const offsetMs = clock.now() - elapsedOf(clock);
   return { now: () => offsetMs + elapsedOf(clock) };
@@ -51,7 +54,7 @@ export function isTimeZone(zone: string): boolean {
 
 /**
  * True if the text is an existing day, `YYYY-MM-DD`, from 0000-01-02 to 9999-12-30. The first and the last
- * possible date are not accepted, because days are counted by their neighbours.
+ * possible date are not accepted, because the code also needs the day before and the day after.
  */
 export function isLocalDate(text: string): text is LocalDate {
   return isDate(text) && text > '0000-01-01' && text < '9999-12-31';
@@ -78,16 +81,16 @@ export function localDateOf(ms: UtcMs, zone: string): LocalDate {
 }
 
 /**
- * The first instant of a local day, from the tz database. If midnight is repeated, the first one. If midnight
- * is skipped, the first instant after the change.
+ * The first instant of a local day, from the tz database. If midnight occurs twice, this is the first one. If
+ * the clocks skip midnight, this is the first instant after the change.
  */
 export function dayStart(day: LocalDate, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: zone }).epochMilliseconds;
 }
 
 /**
- * The instant of a local time. If the time is repeated, the first one. If it is skipped, it is later by the
- * length of the skip.
+ * The instant of a local time. If the time occurs twice, this is the first one. If the clocks skip it, it is
+ * moved later by the length of the skip.
  */
 export function localInstant(day: LocalDate, hour: number, minute: number, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({
@@ -113,8 +116,8 @@ export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBoun
 }
 
 /**
- * The offsets of a zone from UTC from `fromMs` to `toMs`, each with its first instant. The first one also
- * applies to all times before.
+ * The offsets of a zone from UTC between `fromMs` and `toMs`, each with the instant from which it applies.
+ * The first offset also applies to all earlier times.
  */
 export function zoneOffsets(
   zone: string,

@@ -5,15 +5,15 @@ export interface WildcardPattern {
 }
 
 /**
- * This is not a regular expression, because one with several `*` takes a time that grows with the square of
- * the text, and texts come from strangers.
+ * This is not a regular expression, because the texts come from strangers. With several `*`, the time of a
+ * regular expression can grow with the square of the length of the text.
  */
 export function wildcardPattern(pattern: string): WildcardPattern {
   return {
     test(text) {
       let at = 0;
       let place = 0;
-      /** The last `*` that was passed, and where its text ends. */
+      /** The last `*` that was passed, and the end of the text that it matches so far. */
       let star = -1;
       let end = 0;
       while (at < text.length) {

@@ -14,7 +14,7 @@ interface AuditDrainOptions {
 }
 
 const ENTRIES_MAX = 1_000;
-/** The clock may have been set back by at most this since an entry got its time. */
+/** If the clock was set back since an entry got its time, it was by at most this much. */
 const CLOCK_MS = MINUTE_MS;
 
 interface Waiting {
@@ -26,7 +26,8 @@ interface Waiting {
  * Creates a drain that moves each audit entry from the spool into the log exactly once. After an interrupted
  * move, the drain looks for the id of the entry in the log before it appends again. One process calls it
  * about every second.
- * @returns a function that moves the waiting entries; it rejects if it could not, and no entry is lost
+ * @returns a function that moves the waiting entries. If it fails, it rejects and the entries stay in the
+ *   spool
  */
 export function createAuditDrain({ streamLog, spool, logger }: AuditDrainOptions): () => Promise<void> {
   /** True if waiting entries may already be in the log. */
@@ -63,7 +64,7 @@ function itemOf({ entry: { entryId, data, ...item } }: Waiting) {
   return { ...item, data: { ...data, entry: entryId } };
 }
 
-/** The ids of the entries in the log, as far back as a waiting entry can be. */
+/** The ids of the entries in the log, back to the time of the oldest waiting entry. */
 async function storedEntries(streamLog: StreamLog, waiting: readonly Waiting[]): Promise<Set<unknown>> {
   const oldestMs = Math.min(...waiting.map(({ entry }) => entry.event_time));
   const ids = new Set<unknown>();

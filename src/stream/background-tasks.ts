@@ -43,8 +43,8 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   const jobs = new Map<string, ReturnType<typeof createJob>>();
   const warnOnceAMinute = createRareWarning(clock, logger);
   /**
-   * The time since which this process can receive data. A process that takes over the watch was already ready
-   * to receive.
+   * The time since which this process can receive data. It does not change when this process takes over the
+   * watch, because it could receive data before.
    */
   let listeningSinceMs = clock.now();
   let claimedAtMs = clock.now();
@@ -58,7 +58,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     if (watches !== undefined) claimedAtMs = nowMs;
     return { movesAudit: movesAudit === true, watches };
   };
-  /** Undefined if it is not known now. */
+  /** True if this process holds the lease. Undefined if the store of the leases does not answer. */
   const holds = async (lease: TaskLease) => {
     try {
       return await lease.acquireOrRenew();
@@ -130,7 +130,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       async run({ movesAudit, watches }: { movesAudit: boolean; watches: boolean | undefined }) {
         if (movesAudit) await attempt(drain);
         if (watches) await attempt(lookForNews);
-        // The process that watches now has stored a newer state.
+        // Another process watches now, and has stored a newer state.
         else if (watches === false) watch = undefined;
       },
       end: () => attempt(async () => watch?.save()),

@@ -14,7 +14,7 @@ import { limits } from '../contract/wire-limits.ts';
 
 /** The largest size of an answer without its messages. */
 const READ_HEAD_BYTES_MAX = 512;
-/** Most heads fit into this, so the writer does not have to grow. */
+/** Most heads fit into this size, so the writer rarely has to enlarge its buffer. */
 const READ_HEAD_BYTES = 256;
 /** The members that every answer has. */
 const MEMBERS_ALWAYS = 6;
@@ -33,7 +33,7 @@ type ReadBodyHead = Omit<ReadBody, 'messages'> & {
 
 /**
  * Encodes an answer up to the array head of `messages`, its last member. Exactly `count` stored messages must
- * follow. So the service does not decode or encode a message when it sends a batch.
+ * follow, as they are stored. So the service sends a batch without decoding or encoding its messages.
  */
 export function encodeReadHead(head: ReadBodyHead): Uint8Array {
   const writer = createWriter(READ_HEAD_BYTES);

@@ -192,7 +192,9 @@ export function createStream(options: StreamOptions): Stream {
   };
 }
 
-/** A log, and the age of its messages, which is also known while the log is closed. */
+/**
+ * A log, and the time before which its messages are too old. This time is also known while the log is closed.
+ */
 interface AgeingLog {
   log: IdleClosingLog;
   /** Messages from before this time cannot be read. */
@@ -204,13 +206,19 @@ function isOutdated({ log: { lastHead }, readableMs }: AgeingLog): boolean {
   return lastHead !== undefined && offsetMs(lastHead.next) < readableMs();
 }
 
-/** A closed log is opened one time to be trimmed, when its newest message is too old. */
+/**
+ * True for a log that is open. A closed log is opened once more to be trimmed, when its newest message is too
+ * old.
+ */
 function isTrimmable(ageing: AgeingLog): boolean {
   const { isOpen, lastHead } = ageing.log;
   return isOpen || (lastHead?.isEmpty === false && isOutdated(ageing));
 }
 
-/** Old messages of a closed log are trimmed later, but nobody can read them. */
+/**
+ * A closed log still has messages that are too old, because it is trimmed later. They do not count, because
+ * nobody can read them.
+ */
 function oldestMsOf(ageing: AgeingLog): UtcMs | undefined {
   const { oldest } = ageing.log;
   if (oldest === undefined || isOutdated(ageing)) return undefined;

@@ -9,12 +9,12 @@ import { query } from './query.ts';
 export const LIVE_ORIGIN = 'stream';
 
 /**
- * The position up to which an origin (the stream, or an import) has landed. It moves in the transaction that
- * lands the messages before it.
+ * The position up to which the messages of an origin (the stream, or an import) have landed. The transaction
+ * that lands messages also moves the checkpoint past them.
  */
 export interface Checkpoint {
   origin: string;
-  /** The log of the offsets; undefined if the server does not name it. */
+  /** The log to which the offsets belong; undefined if the server does not name it. */
   logEpoch: string | undefined;
   /** The offset to read next. */
   nextOffset: Offset;

@@ -14,8 +14,8 @@ import type { ReusableCommitter } from './reusable-committer.ts';
 interface CommitQueue {
   /**
    * Adds a planned batch or gap.
-   * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan
-   *   assumed; then nothing was written
+   * @returns `result` when it is durable. `out-of-step` if the file does not have the checkpoint that the
+   *   plan assumed. Then nothing was written
    */
   add(planned: PlannedCommit): Promise<LandResult>;
   /**
@@ -46,7 +46,8 @@ interface CommitQueueOptions {
   /** Frees the buffers of a write. */
   release(write: PreparedWrite): void;
   /**
-   * Called when batches of an origin have not landed. Later ones are planned from the checkpoint of the file.
+   * Called when batches of an origin could not land. The next batches are then planned from the checkpoint of
+   * the file.
    */
   onReset(origin: string, stored: Checkpoint | undefined): void;
 }
@@ -64,7 +65,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   const stored = new Map(options.checkpoints);
   const waiting: Entry[] = [];
   let running: Promise<void> | undefined;
-  /** Settles when the group that is written now is settled. */
+  /** Settles when the group that is being written now has landed or failed. */
   let settling: Promise<void> | undefined;
   /** Settles when groups may be written again. Undefined while they may. */
   let paused: Promise<void> | undefined;
@@ -96,7 +97,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
       for (const { settle, result } of group) settle.resolve(result);
     } catch (error) {
       if (group.length > 1 && isHeld && !(error instanceof StaleOwnerError)) {
-        // One of the batches can be impossible to write. The others are tried alone.
+        // Perhaps only one of the batches cannot be written. So each batch is tried alone.
         logger.warn({ batches: group.length, error: failure(error).message }, 'land.group-failed');
         isHeld = false;
         for (const entry of group) await settleGroup([entry]);
@@ -109,7 +110,9 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
     }
   }
 
-  /** @returns false if the file has another checkpoint than the group assumed; then nothing was written */
+  /**
+   * @returns false if the file does not have the checkpoint that the group assumed; then nothing was written
+   */
   async function commit(group: Entry[], onCommitting: () => void): Promise<boolean> {
     const { origin } = group[0]!;
     const writes = group.map(({ write }) => write!);

@@ -12,7 +12,7 @@ import { query } from './query.ts';
 
 export type CommitOutcome =
   | { kind: 'committed' }
-  /** The file has another checkpoint than the writes assumed. Nothing was written. */
+  /** The file does not have the checkpoint that the writes assumed. Nothing was written. */
   | { kind: 'out-of-step'; checkpoint: Checkpoint | undefined };
 
 /**
@@ -20,10 +20,10 @@ export type CommitOutcome =
  */
 export interface Committer {
   /**
-   * Writes consecutive batches of one origin in one transaction: all of them or none.
-   * After a failure, close the committer and create a new one.
-   * @param onCommitting called when the rows are written and COMMIT runs in the background. The chunks are
-   *   free then, and the next batch can be decoded
+   * Writes consecutive batches of one origin in one transaction: all of them or none. After a failure, close
+   * the committer and create a new one.
+   * @param onCommitting called when the rows are written and COMMIT has begun in the background. The chunks
+   *   can then be used again, and the next batch can be decoded
    */
   commit(
     writes: readonly PreparedWrite[],
@@ -44,7 +44,7 @@ type Statements = Readonly<Record<keyof typeof statements, DuckDBPreparedStateme
 
 /**
  * @param owner the workgroup, and the epoch in which this process owns its file
- * @throws TerminalError if table message has other columns than landing writes
+ * @throws TerminalError if the columns of table message are not the columns that landing writes
  */
 export async function createCommitter(
   connection: DuckDBConnection,

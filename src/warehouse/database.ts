@@ -21,7 +21,7 @@ export interface DatabaseOptions {
   /** Opens an existing file for reading, without changing it. Other processes can do the same. */
   readOnly?: boolean;
   /**
-   * Waits this long for somebody else who has the file open. A reader, such as `wattline status`, has it open
+   * Waits this long if another process has the file open. A reader, such as `wattline status`, has it open
    * for a moment only. Default: 0.
    */
   lockWaitMs?: number;
@@ -33,8 +33,8 @@ export interface Database {
   /** Opens a connection. Use one for each concurrent operation. Closing the database closes it. */
   connect(): Promise<DuckDBConnection>;
   /**
-   * For reading the file itself; undefined with `readOnly`. It is opened and closed with the database,
-   * because closing any other descriptor of the file would release DuckDB's lock.
+   * For reading the file itself; undefined with `readOnly`. It is opened and closed with the database. No
+   * other descriptor of the file may be used, because closing one would release DuckDB's lock.
    */
   readonly file: FileHandle | undefined;
   /** True while a connection is open, or is being opened. */
@@ -48,15 +48,16 @@ export interface Database {
 }
 
 /**
- * The block size of a new file; a file keeps its own. Each column of each table that has rows since the last
- * checkpoint takes a block of memory. With DuckDB's 256 KiB this is 37 MB for an open warehouse with a few
- * new readings, and with 64 KiB 12 MB. Most scans cost the same. Scans of wide tables can cost up to twice
- * the time: a scan of `series_quarter` took 81 ms instead of 43 ms. A large file is 20 % larger.
+ * The block size of a new file. An existing file keeps the size with which it was created. If a table has new
+ * rows since the last checkpoint, each of its columns takes a block of memory. For an open warehouse with a
+ * few new readings this is 12 MB with this size, and 37 MB with DuckDB's default of 256 KiB. Most scans take
+ * the same time. Scans of wide tables can take up to twice the time: a scan of `series_quarter` took 81 ms
+ * instead of 43 ms. A large file is 20 % larger.
  */
 const BLOCK_BYTES = '65536';
 /**
  * DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4
- * s, so few are better.
+ * s, so it is better to have few.
  */
 const WAL_MEGABYTES_MAX = 256;
 /** Three header blocks. The creation of a shorter file was interrupted. */
@@ -65,8 +66,8 @@ const CREATION_MS_MAX = 10 * SECOND_MS;
 const INTERRUPT_MS_MAX = SECOND_MS;
 const LOCK_LOOK_EVERY_MS = 50;
 /**
- * For an owner. If it cannot open the file, it tries again after 10 s or more, and refuses requests until
- * then.
+ * The `lockWaitMs` of an owner. An owner that cannot open its file tries again after 10 s or more, and
+ * refuses requests until then.
  */
 export const OWNER_LOCK_WAIT_MS = 3 * SECOND_MS;
 
@@ -88,7 +89,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 async function openNow(options: DatabaseOptions): Promise<Database> {
-  // Loaded at first use, because commands that open no database then start in half the time.
+  // Loaded at first use. So commands that open no database start in half the time.
   const duckdb = await import('@duckdb/node-api');
   const { readOnly = false } = options;
   if (!readOnly) mkdirSync(dirname(resolve(options.path)), { recursive: true });
@@ -206,10 +207,10 @@ async function restrict(connection: DuckDBConnection, folders: readonly string[]
 }
 
 /**
- * Claims a file for this process. DuckDB's lock excludes other processes, but not a second opening in this
- * process. Closing that second one would release the lock of the first, because POSIX locks belong to the
- * process. So no other code of this process can open the file while it is a warehouse, not even to read or
- * copy it. `Database.file` is there for that.
+ * Claims a file for this process. DuckDB's lock excludes other processes, but this process could open the
+ * file a second time. When it then closes one of the two, the lock is released for both, because POSIX locks
+ * belong to the process. So no other code of this process can open the file while it is a warehouse, not even
+ * to read or copy it. `Database.file` is there for that.
  */
 async function claimFile(path: string): Promise<() => Promise<unknown>> {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();

@@ -2,18 +2,21 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 
 /*
  * DuckDB with more than one thread (at least 1.3 to 1.5.6) loses rows without an error. If an ordered INSERT
- * ... SELECT or CREATE TABLE AS adds no row to a table, it leaves an empty row group. A later insert of a row
- * group (122,880 rows) or more is stored behind it, where no scan reads, and COMMIT drops it. Inserting and
- * deleting one row avoids the bug.
+ * ... SELECT or CREATE TABLE AS adds no row to a table, it leaves an empty row group. If a later insert has
+ * as many rows as a row group (122,880) or more, DuckDB stores them behind the empty one. No scan reads them
+ * there, and COMMIT drops them. Inserting and deleting one row avoids the bug.
  */
 
 interface Inserts {
-  /** Tables without a new row in their last insert, and the number of rows inserted into each before. */
+  /** Tables into which the last insert added no row. */
   emptied: Set<string>;
+  /** The number of rows that were inserted into each table. */
   counts: Map<string, number>;
 }
 
-/** This many rows are treated like a row group. It is less than one, to be safe. */
+/**
+ * This many rows are treated like a row group. To be safe, the number is lower than the rows of a real one.
+ */
 const MANY = 100_000;
 
 /** The inserts of a connection in its current transaction. */

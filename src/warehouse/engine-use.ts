@@ -1,8 +1,9 @@
 /** What DuckDB may use for one open file. */
 export interface EngineUse {
   /**
-   * Lets DuckDB use all its threads while `work` runs. Otherwise it has one thread. With several, DuckDB also
-   * divides small statements, and the division costs more CPU time than the statement.
+   * Lets DuckDB use all its threads while `work` runs. At other times it has one thread, because with several
+   * threads it also divides small statements. For these the division costs more CPU time than the statement
+   * itself.
    */
   withAllThreads<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Changes the memory that DuckDB may use for this file. */
@@ -51,7 +52,8 @@ export function createEngineUse(
       }
     },
     async limitMemory(megabytes) {
-      // Freeing memory takes 10 ms. With many open warehouses it would be done again and again.
+      // Setting the limit also frees memory, which takes 10 ms. With many open warehouses that would happen
+      // again and again, so an unchanged limit is not set.
       if (megabytes === memoryMegabytes) return;
       memoryMegabytes = megabytes;
       await releaseMemory();

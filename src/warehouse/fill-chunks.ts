@@ -108,7 +108,7 @@ export function createChunkFiller(): ChunkFiller {
       copy(vector, entries, 0, rows * 4);
       duckdb.list_vector_reserve(vector, fields);
       duckdb.list_vector_set_size(vector, fields);
-      // The child moves when it grows, so it is looked up again.
+      // The child vector has moved if it had to grow, so it is looked up again.
       copy(duckdb.list_vector_get_child(vector), values, first, fields);
     }
     slot.fields = Math.max(slot.fields, fields);
@@ -171,7 +171,10 @@ function createSlot(): Slot {
   return { chunk, vectors: openVectors(chunk), fields: 0, hasText: false };
 }
 
-/** Resets a chunk, because its texts would accumulate. The reset also removes its validity masks. */
+/**
+ * Resets a chunk, because otherwise the memory of its texts would grow with each use. The reset also removes
+ * its validity masks.
+ */
 function cleared(slot: Slot): Slot {
   if (!slot.hasText) return slot;
   slot.chunk.reset();

@@ -5,8 +5,8 @@ import { createInTurn } from '../lib/in-turn.ts';
 import { sqlString } from '../lib/sql-text.ts';
 
 /**
- * A warehouse file that does not change while it is read. It has everything that was committed before its
- * checkpoint. Later commits go to the write-ahead log.
+ * A warehouse file that does not change while it is read. It contains everything that was committed before
+ * the last checkpoint. Later commits are in the write-ahead log.
  */
 export interface FrozenFile {
   bytes: number;
@@ -22,7 +22,10 @@ export interface FrozenFile {
 export interface FrozenReads {
   /** See `Shard.readFrozen`. */
   read<Result>(work: (file: FrozenFile) => Promise<Result>): Promise<Result>;
-  /** Makes a checkpoint and runs `work` before a transaction writes. Nobody reads the file meanwhile. */
+  /**
+   * Makes a checkpoint and then runs `work`. Until `work` ends, no transaction writes and nobody reads the
+   * file.
+   */
   between<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Aborts the running call and waits for its end. */
   stop(reason: Error): Promise<void>;
@@ -42,8 +45,8 @@ interface FrozenReadsOptions {
 const NO_CHECKPOINT = '1TB';
 
 /**
- * Reads the file of an open database. After a checkpoint DuckDB changes only blocks that the checkpoint does
- * not use, until the next checkpoint.
+ * Reads the file of an open database. Until the next checkpoint, DuckDB changes no block of the file that the
+ * last checkpoint uses. So during a read no checkpoint is made.
  */
 export function createFrozenReads({ connect, file, walLimit, alone }: FrozenReadsOptions): FrozenReads {
   const stopped = new AbortController();

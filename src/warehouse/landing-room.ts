@@ -1,7 +1,10 @@
 /** The most batches in memory: one group waits while the group before is written. */
 const HELD_MAX = 2;
 
-/** Bounds how many batches are in memory, and keeps decoding away from the first steps of a transaction. */
+/**
+ * Limits how many batches are in memory. It also holds back decoding while the statements of a transaction
+ * run, until its COMMIT.
+ */
 export interface LandingRoom {
   /** Waits until another batch may be decoded. */
   wait(): Promise<void>;

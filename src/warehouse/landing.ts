@@ -18,9 +18,10 @@ import { createReusableCommitter } from './reusable-committer.ts';
 export interface Landing {
   /**
    * Lands a batch. Landing the same batch again changes nothing.
-   * @param batch the batch, which is copied before this returns; or a function that makes the batch, or
-   *   returns that there is none. The function is called in its turn, when there is room. Then the
-   *   transaction before is still being written, which saves time. Its buffers are free afterwards
+   * @param batch the batch, which is copied before this returns. Or a function that makes the batch, and
+   *   returns undefined if there is none. The function is called in its turn, as soon as there is room. The
+   *   transaction before may still be written then, so decoding and writing overlap. The batch is copied
+   *   right after the call, so the next function can use the same buffers
    * @returns when the result is durable
    * @throws StaleOwnerError if another worker has taken the shard; then nothing has landed
    * @throws TransientError if the file could not be written (a full disk); then nothing has landed
@@ -76,7 +77,7 @@ export function createLanding(options: LandingOptions): Landing {
   });
   let nextBatchId = options.lastBatchId + 1;
   let isListing = false;
-  /** Settles when the push before has had its turn, so batches stay in order. */
+  /** Settles when the earlier push has had its turn, so that batches stay in order. */
   let turn: Promise<void> = Promise.resolve();
 
   async function push<Made extends LandInput | undefined = LandInput>(

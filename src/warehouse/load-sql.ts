@@ -36,10 +36,10 @@ export function loadSql(name: string): string {
 }
 
 /**
- * Reads the statements of a folder, by name, each without its last semicolon, so that it can become a part of
- * a larger statement. The line `-- name: <name>` begins a statement; the text before the first one is the
- * heading of the chapter.
- * @throws TerminalError if two have the same name, or a file has none
+ * Reads the statements of a folder, by name. The semicolon at the end of a statement is removed, so that the
+ * statement can become a part of a larger one. The line `-- name: <name>` begins a statement; the text before
+ * the first one is the heading of the chapter.
+ * @throws TerminalError if two statements have the same name, or a file has no statement
  */
 export function readStatements(folder: string): Map<string, string> {
   const statements = new Map<string, string>();

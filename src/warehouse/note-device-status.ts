@@ -4,8 +4,8 @@ import { query, queryNamedLiterally } from './query.ts';
 
 /**
  * Stores the transitions of devices, and the time of the last message of each, from the messages that have
- * landed since the last call. Stored transitions are never computed again, because messages are deleted and
- * states stay.
+ * landed since the last call. Stored transitions are never computed again, because their messages are deleted
+ * after some time and the states must stay.
  * @param connection in a transaction
  */
 export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcMs): Promise<void> {

@@ -23,9 +23,9 @@ export interface FileOptions {
   memoryMegabytes: number;
   /** The threads of `withAllThreads`. All other work has one. */
   threads: number;
-  /** Names of tables, sources and fields. Default: 100,000. */
+  /** The most names of tables, sources and fields. Default: 100,000. */
   namesMax?: number;
-  /** Tables among them. Default: no limit of their own. */
+  /** The most names of tables among these names. Default: no separate limit. */
   tablesMax?: number;
   /** Tables that always land, because the configuration names them. */
   neededTables?: readonly string[];
@@ -61,8 +61,9 @@ export function openFile(options: FileOptions): Promise<Database> {
 }
 
 /**
- * Creates the file if it does not exist, opens it, migrates it and takes ownership of it. Leaves it closed
- * after a failure, which it throws as `openShard` says.
+ * Creates the file if it does not exist, opens it, migrates it and takes ownership of it. After a failure the
+ * file is closed again.
+ * @throws as `openShard` does
  */
 export async function openPrepared(options: FileOptions): Promise<{ file: Database; prepared: Prepared }> {
   const { path, migrations = loadMigrations() } = options;

@@ -3,11 +3,14 @@ import type { UtcMs } from '../lib/time.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 import { query } from './query.ts';
 
-/** Some messages of an earlier log can also be in the current log. This prevents that they land again. */
+/**
+ * An earlier log and the current log can contain the same messages. This makes sure that each of them counts
+ * once.
+ */
 interface OtherLogs {
   /**
-   * Deletes the messages of these writes that had landed from another log, in the transaction that lands
-   * them.
+   * Deletes those messages of these writes that have already landed from another log. It runs in the
+   * transaction that lands the writes.
    */
   dropLandedBefore(writes: readonly PreparedWrite[]): Promise<void>;
 }

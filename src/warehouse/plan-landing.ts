@@ -31,8 +31,8 @@ export interface LandInput {
  */
 export interface UnlistedBatch {
   /**
-   * Larger than all ids that the ledger assigns meanwhile, so later stages reach it only after it is
-   * published.
+   * Larger than all ids that the ledger assigns before the batch is listed. So no later stage passes this id
+   * before it can read the batch.
    */
   batchId: number;
   /** Writes a note instead of the ledger row, in the same transaction. */
@@ -63,7 +63,8 @@ interface LandedResult {
   messages: number;
   quarantined: number;
   /**
-   * Number of dropped messages: landed before, twice in the batch, or beyond `nextOffset` (they come again).
+   * The numbers of dropped messages: those that have landed before, those that are twice in the batch, and
+   * those beyond `nextOffset`, which come again.
    */
   landedBefore: number;
   repeated: number;
@@ -126,7 +127,7 @@ export function planLanding(
     input.fromOffset !== undefined &&
     input.fromOffset < before.nextOffset &&
     nextOffset <= before.nextOffset;
-  // Messages without an offset cannot be compared. In a replay they have landed before.
+  // Messages without an offset cannot be compared with the checkpoint. In a replay they have already landed.
   if (isReplay) selected.rejected = selected.rejected.filter(({ offset }) => offset !== undefined);
   const messages = selected.end - selected.start;
   const isEmpty = messages === 0 && selected.rejected.length === 0;
@@ -173,8 +174,8 @@ export function planLanding(
 }
 
 /**
- * The highest offset that stays valid. After a lost tail, the log can assign the offsets after its end a
- * second time.
+ * The highest offset that is still valid. If the log has lost its newest messages, it can assign their
+ * offsets a second time.
  */
 function lastOffsetAfter(before: Checkpoint | undefined, gap: GapInput | undefined): Offset | undefined {
   const last = before?.lastOffset;

@@ -63,7 +63,7 @@ async function readRows<Row extends Record<string, DuckDBValue>>(
     key,
     Array.isArray(value) ? listValue(value) : value,
   ]);
-  // An empty list of values is left out, because DuckDB would prepare the statement first.
+  // An empty list of values is not passed, because DuckDB would then prepare the statement first.
   const bound = values.length === 0 ? undefined : (Object.fromEntries(values) as Record<string, DuckDBValue>);
   return insertSafely(
     connection,

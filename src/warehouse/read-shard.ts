@@ -7,7 +7,7 @@ import { onConnection } from './recovering-database.ts';
 import { warehouseFailure } from './warehouse-failures.ts';
 
 /**
- * Reads a warehouse that no process has open. It changes nothing. The owner stays the same, too.
+ * Reads a warehouse that no process has open. It changes nothing, not even the owner.
  * @throws TransientError NoWarehouse if there is none yet, WarehouseLocked if a process has it open
  * @throws TerminalError if it is damaged, or of another version of this program
  */

@@ -12,10 +12,7 @@ import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
  */
 interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
-  /**
-   * The descriptor of the open file, see `Database.file`. After a new opening of the database it is another
-   * descriptor.
-   */
+  /** The descriptor of the open file, see `Database.file`. It changes when the database is opened again. */
   file(): FileHandle;
   /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
   note(error: unknown): Error;
@@ -44,8 +41,8 @@ interface RecoveryOptions {
 
 const USERS_WAIT_MS_MAX = 10 * SECOND_MS;
 /**
- * This is short, because a process that ends has little time. Interrupted work is done again from the
- * checkpoint.
+ * The longest wait for users at the end. It is short, because a process that ends has little time.
+ * Interrupted work is done again from the checkpoint.
  */
 const CLOSE_WAIT_MS_MAX = 3 * SECOND_MS;
 
@@ -90,7 +87,10 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
     isLost = false;
   }
 
-  /** False if the file was deleted or replaced. Opening the path would make an empty file in its place. */
+  /**
+   * False if the file was deleted or replaced. Then the path must not be opened, because that would create an
+   * empty file there.
+   */
   async function isInPlace({ file }: Database): Promise<boolean> {
     const [held, named] = await Promise.all([file?.stat(), stat(path).catch(() => undefined)]);
     return held !== undefined && held.ino === named?.ino && held.dev === named.dev;

@@ -9,7 +9,8 @@ export interface NewMessages {
   end: number;
   rejected: RejectedMessage[];
   /**
-   * Number of dropped messages: landed before, twice in the batch, or beyond the position (they come again).
+   * The numbers of dropped messages: those that have landed before, those that are twice in the batch, and
+   * those beyond the position, which come again.
    */
   landedBefore: number;
   repeated: number;
@@ -23,11 +24,11 @@ export interface NewMessages {
 }
 
 /**
- * Selects the messages of a batch that are new and due, by offset.
- * A message with an offset of at most `lastOffset` has landed before. A message beyond `nextOffset` is not
- * due: it comes again later, and it must not move the checkpoint, because a single wrong offset would hide
- * all following messages. If no offset of the batch is within `nextOffset`, the positions of the server are
- * other numbers than its offsets; then all messages are due.
+ * Selects the messages of a batch that are new and due, by offset. A message with an offset of at most
+ * `lastOffset` has landed before. A message beyond `nextOffset` is not due, because it comes again later. It
+ * must not move the checkpoint, because a single wrong offset would hide all following messages. If all
+ * offsets of the batch are beyond `nextOffset`, the server uses different numbers for positions and for
+ * offsets. Then all messages are due.
  */
 export function selectNewMessages(
   batch: MessageColumns,

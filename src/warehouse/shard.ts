@@ -33,13 +33,13 @@ interface TransactionOptions {
 }
 
 /**
- * `checkpointIfDue` empties a write-ahead log of this size, because its changes take memory of several times
- * their size.
+ * `checkpointIfDue` empties a write-ahead log of this size or more, because the changes in it take several
+ * times their size in memory.
  */
 const CHECKPOINT_BYTES_MIN = 4 * MEBIBYTE;
 /**
- * The same for a warehouse in which nothing was stored since the last call. Stages note their progress even
- * then, but they write little.
+ * The same for a warehouse in which nothing was stored since the last call. Its log still grows a little,
+ * because stages note their progress.
  */
 const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 
@@ -73,7 +73,7 @@ export interface Shard extends EngineUse {
   ): Promise<Result>;
   /**
    * A number that grows with everything that a roll-up may have to read: batches, transactions that are not
-   * quiet, and work on connections of its own. While it stays the same, there is nothing new.
+   * quiet, and each call of `connect`. While it stays the same, there is nothing new.
    */
   changes(): number;
   /** The stored checkpoint of an origin; undefined if nothing of it has landed. */
@@ -96,14 +96,14 @@ export interface Shard extends EngineUse {
   readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
   /**
-   * Empties the write-ahead log if it is large, or if nothing was stored since the last call. Rows that are
-   * not in the file yet take about 30 MB of memory in all, even if they are few.
+   * Empties the write-ahead log if it is large. If nothing was stored since the last call, a much smaller one
+   * is emptied too. Rows that are only in the log take about 30 MB of memory in all, even if they are few.
    */
   checkpointIfDue(): Promise<void>;
   /**
-   * Closes the file and opens it again if there were many transactions since it was opened and nobody uses
-   * it, because that frees memory. Later calls wait meanwhile. If the file cannot be opened, each later call
-   * tries it again and fails as after any loss of the file.
+   * Closes the file and opens it again, which frees memory. It does so if there were many transactions since
+   * the file was opened, and nobody uses it. Later calls wait meanwhile. If the file cannot be opened, each
+   * later call tries it again. It fails with the same error as after any other loss of the file.
    */
   renewIfDue(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
@@ -190,7 +190,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       return result;
     } catch (error) {
       database.note(error);
-      // Errors that are not of DuckDB are the caller's own.
+      // Errors that DuckDB did not throw are errors of the caller, and stay as they are.
       throw knownFailure(error, path) ?? error;
     } finally {
       if (!isQuiet) changes++;
@@ -264,8 +264,8 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       changesSeen = changes;
       const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
       if (walBytes < (isResting ? CHECKPOINT_RESTING_BYTES_MIN : CHECKPOINT_BYTES_MIN)) return;
-      // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries
-      // again after a failure.
+      // A checkpoint would change the file under a reader of the frozen file, so this waits until no such
+      // reader is left. After a failure the next call tries again.
       await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
     },
     async renewIfDue() {

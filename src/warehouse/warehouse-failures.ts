@@ -3,7 +3,7 @@ import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { describeProcess } from '../lib/process-facts.ts';
 
 /**
- * Converts an error of DuckDB into one of our errors, which says whether trying again helps and what to do.
+ * Converts an error of DuckDB into one of our errors. It says what to do, and whether it helps to try again.
  */
 export function warehouseFailure(error: unknown, path: string): TransientError | TerminalError {
   return (
@@ -16,8 +16,8 @@ export function warehouseFailure(error: unknown, path: string): TransientError |
 }
 
 /**
- * The same for known failures; undefined for all others, which can be errors of the caller. DuckDB
- * distinguishes failures only by their text, so this is the only place that reads it.
+ * Like `warehouseFailure`, but undefined for unknown failures, because they can be errors of the caller.
+ * DuckDB distinguishes failures only by their text. No other code reads this text.
  */
 export function knownFailure(error: unknown, path: string): TransientError | TerminalError | undefined {
   if (error instanceof TransientError || error instanceof TerminalError) return error;

@@ -10,8 +10,8 @@ import type { Migration } from './load-sql.ts';
 
 /**
  * Empty warehouses of this process, by schema: the compressed bytes of a file that has all migrations and no
- * owner. The first new warehouse of a process is migrated. Later ones are copies of its file as it was then,
- * because running all migrations takes about 100 ms of CPU time.
+ * owner. The first new warehouse of a process is migrated, and the bytes of its file are kept here. Later
+ * warehouses are created from these bytes, because running all migrations takes about 100 ms of CPU time.
  */
 const templates = new Map<string, Buffer>();
 

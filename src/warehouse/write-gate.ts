@@ -7,10 +7,10 @@ interface WriteGate {
   enter(): Promise<void>;
   leave(): void;
   /**
-   * Runs `work` in a moment without writers. It first waits for this moment. After `politeMs` it holds new
-   * writers back.
-   * @throws TransientError `WarehouseBusy` if a writer takes longer than `waitMs` in all; then `work` has not
-   *   run
+   * Waits until there is no writer, then runs `work`. New writers may enter while it waits. After `politeMs`
+   * it holds them back.
+   * @throws TransientError `WarehouseBusy` if writers are still there after `waitMs`, or if another exclusive
+   *   call runs or waits; then `work` has not run
    */
   alone<Result>(
     work: () => Promise<Result>,

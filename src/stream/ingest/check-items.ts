@@ -19,8 +19,9 @@ export const PROBLEMS_LISTED_MAX = 100;
 
 /**
  * Checks decoded items against `telemetryItemSchema` and `deviceStatusItemSchema`. It does not use zod,
- * because zod takes five times the time. A property test compares both. Device ids are changed to lower case
- * in place. There is one difference: zod drops a field named `__proto__`, and this check refuses it.
+ * because zod takes five times as long. A property test compares the two. There is one difference: zod drops
+ * a field named `__proto__`, and this check refuses it. The check also changes device ids to lower case in
+ * the items.
  * @param devices the devices that the caller may write for
  */
 export function checkItems(
@@ -124,7 +125,7 @@ function checkData(data: unknown, report: Report): void {
     report('data', `must have at most ${limits.fieldsPerMessageMax} fields`);
 }
 
-/** A lone surrogate is refused, because UTF-8 cannot hold it and two names could become one. */
+/** A lone surrogate is refused. UTF-8 cannot store it, so two different names could become the same name. */
 const hasLoneSurrogate = 'has a lone surrogate, which is half of a character';
 
 const INTEGER_MIN = -(2n ** 64n);

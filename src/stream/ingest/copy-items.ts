@@ -4,7 +4,10 @@ import { type EncodedBatch, telemetryStart } from '../../contract/encode-message
 import { limits } from '../../contract/wire-limits.ts';
 import { createItemScan, type ItemScan, scanArrayHead, scanItem } from './scan-items.ts';
 
-/** The bytes that a message may have beyond its item and its start: longer heads, and a source of null. */
+/**
+ * The most bytes that a message has in addition to its item and its start. They are for longer heads, and for
+ * a source that is null.
+ */
 const BYTES_ADDED_MAX = 64;
 const UUID_CHARACTERS = 36;
 

@@ -148,7 +148,8 @@ function skipFields(scan: ItemScan): boolean {
     hashes[field] = hash;
     if (!skipValue(scan)) return false;
   }
-  // The end of the last item shows if all of it lies within the bytes.
+  // This does not check that the item ends within the bytes. The end of the last item shows it for all of
+  // them.
   return true;
 }
 
@@ -182,7 +183,7 @@ function skipValue(scan: ItemScan): boolean {
     const length = skipAscii(scan);
     return length >= 0 && length <= limits.textCharactersMax;
   }
-  // A value that ends beyond the bytes is found at the end of the last item.
+  // The value may end beyond the bytes. The end of the last item shows that.
   scan.at = at + headLength(initial);
   if (initial <= INTEGER_MAX) return (initial & 31) <= 27;
   // NaN and the infinities have an exponent of ones.
@@ -192,7 +193,7 @@ function skipValue(scan: ItemScan): boolean {
   return initial === FALSE || initial === TRUE || initial === NULL;
 }
 
-/** Moves past text. Returns its length, or -1 if it is not text, is not ASCII or exceeds the bytes. */
+/** Moves past text. Returns its length, or -1 if it is not text, is not ASCII, or ends beyond the bytes. */
 function skipAscii(scan: ItemScan): number {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;
@@ -217,7 +218,7 @@ function scanArgument(scan: ItemScan): number {
 
 /**
  * Reads an integer from 0 to 2^53 - 1. It may be a float, because some encoders send times as floats. Returns
- * -1 otherwise.
+ * -1 for every other item.
  */
 function scanInteger(scan: ItemScan): number {
   const { bytes, view, at } = scan;

@@ -8,7 +8,7 @@ import { MEBIBYTE } from '../../lib/units.ts';
 import { MESSAGES_PER_CHUNK_MAX } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
-/** The log warns if its offsets run ahead of the clock by more than this. */
+/** The log writes a warning if its offsets are ahead of the clock by more than this. */
 export const SEQUENCER_LEAD_MS = 5_000;
 /** Appends that wait for the storage share the next chunk, up to these sizes. */
 const CHUNK_MESSAGES_MAX = 20_000;
@@ -22,7 +22,7 @@ const WARN_EVERY_MS = MINUTE_MS;
 interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   batch: EncodedBatch;
   bytes: number;
-  /** Set for an announcement, which gets a separate chunk. */
+  /** Set for an announcement, which is stored as a chunk of its own. */
   readTo: Offset | undefined;
 }
 

@@ -14,7 +14,10 @@ const PAGE_BYTES_AT = HEADER_BYTES + 24;
 const LAST_PAGE_AT = HEADER_BYTES + 24 + 2 * 48;
 const TRANSACTION_AT = LAST_PAGE_AT + 8;
 const META_BYTES = TRANSACTION_AT + 8;
-/** This many pages can be missing in the file: a transaction has allocated and freed them. */
+/**
+ * At most this many pages can be missing at the end of a good file: a transaction has allocated and freed
+ * them, and never wrote them.
+ */
 const MISSING_PAGES_MAX = 16;
 
 /**

@@ -1,16 +1,18 @@
 import type { Offset } from '../../contract/offset.ts';
 import type { Chunk } from './chunk.ts';
 
-/** The newest chunks of a log in memory. If other processes append too, chunks may be missing in between. */
+/**
+ * The newest chunks of a log in memory. If other processes append too, some chunks between these may be
+ * missing.
+ */
 interface ChunkCache {
   /** Adds a chunk. Returns the newest offset that was dropped to make room. */
   add(chunk: Chunk): Offset | undefined;
   /**
-   * The first chunk of the log whose last message is at or after `offset`; undefined if another chunk may
-   * come before it.
+   * The first chunk of the log that ends at or after `offset`. Undefined if the cache may lack this chunk.
    */
   chunkFrom(offset: Offset): Chunk | undefined;
-  /** The first chunk of the cache whose last message is at or after `offset`. */
+  /** The first chunk of the cache that ends at or after `offset`. */
   following(offset: Offset): Chunk | undefined;
   /** The first offset of the oldest chunk; undefined while the cache is empty. */
   readonly startsAt: Offset | undefined;
@@ -31,8 +33,8 @@ export function createChunkCache(bytesMax: number): ChunkCache {
   /** In the order of the log. */
   let chunks: Chunk[] = [];
   /**
-   * Chunks before this index are dropped. The array is cut when they are half of it, because each cut copies
-   * the rest.
+   * Chunks before this index are dropped. They are removed from the array when they are more than half of it,
+   * because each removal copies the rest.
    */
   let start = 0;
   let bytes = 0;

@@ -13,8 +13,8 @@ export interface ChunkSpan {
 
 /**
  * Messages that were appended together, stored as one value: the encoded messages one after another, and
- * columns with the start, table and device of each. So an unfiltered read is one slice of the bytes, and a
- * filter never decodes a message.
+ * columns with the start, table and device of each. So a read without a filter returns one slice of the
+ * bytes, and a filter does not have to decode messages.
  */
 export interface Chunk extends ChunkSpan {
   count: number;
@@ -228,8 +228,8 @@ function dictionary<Name extends string | null>(): { names: Name[]; idOf(name: N
 }
 
 /**
- * Returns memory that is not zeroed and not from Node's pool. Memory of the pool is not aligned, and one user
- * keeps all of it alive.
+ * Returns memory that is not zeroed, and that is not from Node's pool. Memory of the pool is not aligned, and
+ * the whole pool stays in memory while one part of it is used.
  */
 function newBytes(length: number): Uint8Array {
   const buffer = Buffer.allocUnsafeSlow(length);

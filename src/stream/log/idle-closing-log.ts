@@ -6,14 +6,14 @@ import { readTurns } from './read-turns.ts';
 import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
 
 /**
- * A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next
- * use. `trim` also closes it if it has read much of its file: the system counts what was read as memory of
- * this process, until the file is closed. After `close` it refuses its callers as other logs do, and is not
- * opened again: another log of the same file may be open then.
+ * A log that is opened at its first use. It can be closed while nobody uses it, and is opened again at the
+ * next use. `trim` closes it too if much of its file was read, because the system counts these parts as
+ * memory of this process until the file is closed. After `close` it refuses its callers as other logs do. It
+ * is then never opened again, because another log of the same file may be open.
  */
 export interface IdleClosingLog extends StreamLog {
   readonly isOpen: boolean;
-  /** The end of the log when it was closed. Undefined if it is open or was never open. */
+  /** The end of the log at the time when it was closed. Undefined if it is open or was never open. */
   readonly lastHead: LogHead | undefined;
   /** The number of messages that this process has appended. Announcements are left out. */
   readonly messagesAppended: number;
@@ -68,8 +68,8 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
   }
 
   /**
-   * Like `use`, for callers that wait for messages. The log does not wait for them when it closes, and their
-   * waits end.
+   * Like `use`, for callers that wait for messages. The log can be closed while they wait, and their waits
+   * then end.
    */
   async function useUntilClosed<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     try {

@@ -30,14 +30,14 @@ let openLogs = 0;
 
 /**
  * Opens the log of a workgroup on disk, and creates it if needed. Each workgroup has its own LMDB
- * environment, because an environment has one writer. So no workgroup waits for another one's sync, and a log
- * can be moved or deleted as a folder.
+ * environment, because an environment has one writer. So no workgroup waits until the messages of another one
+ * are on the disk, and a log can be moved or deleted as a folder.
  *
  * If a second process opens the same log, the first process cannot append any more.
  * @throws TerminalError if a later version has written the log, or if the file is damaged or cannot be
  *   written
- * @throws TransientError `DiskFull`, because opening writes; `TooManyFiles` and `TooManyLogs` if the process
- *   has too many open
+ * @throws TransientError `DiskFull` if the disk is full, because opening also writes; `TooManyFiles` or
+ *   `TooManyLogs` if the process has too many files or logs open
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   const { path, freeBytes = freeBytesOnDisk } = options;
@@ -217,8 +217,8 @@ function readTail(chunks: Database<Buffer, Buffer>, head: StoredHead): StoreTail
 }
 
 /**
- * The first chunk that ends at or after `offset`: the last chunk that begins there or before, or the one
- * after it.
+ * The first chunk that ends at or after `offset`. It is the last chunk that begins at or before `offset`, or
+ * the chunk after that one.
  */
 function findSpan(chunks: Database<Buffer, Buffer>, offset: Offset) {
   for (const key of chunks.getKeys({ start: keyOf(offset), reverse: true, limit: 1 })) {

@@ -5,8 +5,7 @@ import type { LogBounds } from './stream-log.ts';
 
 /**
  * Where a log begins for its readers: messages before it were trimmed, or are too old. A message that was too
- * old once stays hidden, even if the clock steps back. For newer messages, earlier times of the clock do not
- * count.
+ * old once stays hidden, even if the clock is set back later.
  */
 export function createLogStart(retention: RetentionClock) {
   let start: Offset = 0n;

@@ -26,10 +26,12 @@ export function createScanBound(): (messages: number, bytes: number) => boolean 
 }
 
 /**
- * Reads forward until the request has all it asked for, no message is left, or the read may not continue.
- * @param readableFrom a read that begins before it would miss messages that are gone
- * @param chunkFrom returns the first chunk that ends at or after a position; if it never returns
- *   a promise, no append can happen during the read
+ * Reads forward. It ends when the limit or the byte cap of the request is reached, when no message is left,
+ * or when `mayContinue` returns false.
+ * @param readableFrom the first offset from which no message is gone; a read from an earlier offset is
+ *   refused
+ * @param chunkFrom returns the first chunk that ends at or after a position. If it never returns a promise,
+ *   the whole read runs without an append in between
  */
 export async function readChunks(
   request: LogReadRequest,

@@ -36,8 +36,8 @@ export interface ReadCursor {
 interface ResolvedStart {
   position: Offset | 'oldest';
   /**
-   * Messages before this offset are skipped. It may lie past the end of the log, because the clock may step
-   * back and new messages may then be older than the requested timestamp.
+   * Messages before this offset are skipped. It may lie past the end of the log. If the clock is then set
+   * back, new messages may be older than the requested timestamp.
    */
   notBefore?: Offset;
   clamped?: 'retention' | 'future';
@@ -57,7 +57,8 @@ export async function openCursor(
       position = earlierOffset(notBefore, (await log.bounds()).next);
   };
   const restart = (outcome: Unreadable) => {
-    // The reader had resolved `oldest` to an offset, and then the log changed.
+    // The read began at the oldest message, whose offset was then gone because the log changed. The next read
+    // begins at the oldest message again.
     if (position === 'oldest') return;
     if (start.kind === 'offset' || outcome.kind === 'ahead') throw positionError(outcome);
     position = 'oldest';

@@ -47,7 +47,8 @@ function join(read: Batch, piece: Batch): Batch {
     parts: [...read.parts, ...piece.parts],
     count: read.count + piece.count,
     bytes: read.bytes + piece.bytes,
-    // A message of the first piece may be older than the oldest one that can be read now.
+    // The first piece may have messages that can no longer be read now. So `earliest` is that of the first
+    // piece.
     bounds: { ...piece.bounds, earliest: read.bounds.earliest },
   };
 }

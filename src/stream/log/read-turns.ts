@@ -1,7 +1,7 @@
 /**
- * Shares the event loop between the reads of this process and everything else that it does. In one turn of
- * the event loop reads run for a few milliseconds, and at least one read that waits. Readers take turns, and
- * the reads of one reader come one after another.
+ * Shares the event loop between the reads of this process and everything else that it does. In each turn of
+ * the event loop, reads run for a few milliseconds in all. If a read waits, at least one piece of it runs.
+ * Readers take turns, and the reads of one reader run one after another.
  */
 export interface ReadTurns {
   /**
@@ -16,16 +16,16 @@ export interface ReadTurns {
 }
 
 /**
- * A request of another caller passes several turns of the event loop, and each of them may be this much
- * longer.
+ * The time for reads in one turn of the event loop. It is short, because other requests need several turns,
+ * and reads may make each of them longer by this time.
  */
 const READ_MS_PER_TURN = 2;
 
 /** @param msPerTurn the time for reads in each turn of the event loop, in milliseconds */
 export function createReadTurns(msPerTurn = READ_MS_PER_TURN): ReadTurns {
   /**
-   * The pieces that wait, by reader. The first reader is the next one. While there are any, the next turn is
-   * scheduled.
+   * The pieces that wait, by reader. The first reader is the next one. As long as a piece waits, a next turn
+   * is scheduled.
    */
   const waiting = new Map<string, Array<() => void>>();
   /** When the reads of this turn of the event loop must stop. Undefined if none has run in it. */

@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import { errorCode, TerminalError, TransientError } from '../../lib/errors.ts';
 import { checkLmdbFile } from './check-lmdb-file.ts';
 
-/** LMDB needs four descriptors. Other threads can take some between this check and the opening. */
+/**
+ * LMDB needs four descriptors. The rest is for other threads, which can open files between this check and the
+ * opening.
+ */
 const SPARE_DESCRIPTORS = 16;
 /** Each open log takes 16 GiB of address space. A process has 128 TiB. */
 const LOGS_MAX = 6_000;
 
 /**
- * Checks everything that can make LMDB fail to open a log, because a failed opening is not safe. After it,
- * lmdb-js 3.5 frees its state twice and locks a mutex in freed memory, which ends the process.
+ * Checks everything that can make LMDB fail to open a log, because such a failure is not safe: lmdb-js 3.5
+ * then frees its state twice and locks a mutex in freed memory, which ends the process.
  * @param path the folder of the log
  * @param openLogs logs that are open in this process
  * @throws TransientError TooManyFiles if the process has no file descriptors left, TooManyLogs if it has no

@@ -4,8 +4,9 @@ import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../../lib/time.ts'
 /** Decides which messages of a log are older than the retention, even if the system's clock was set. */
 export interface RetentionClock {
   /**
-   * Messages with an earlier store time are older than the retention. It can step back when the clock steps
-   * back. It must also be called at each append, so that no jump before or after the append is missed.
+   * Messages with an earlier store time are older than the retention. The result can become lower when the
+   * clock is set back. The function must also be called at each append, so that it notices each jump of the
+   * clock before and after the append.
    */
   floorMs(): UtcMs;
 }
@@ -17,11 +18,12 @@ export interface RetentionClock {
 export type RetentionFrom = (newestMs: UtcMs | undefined) => RetentionClock;
 
 /**
- * A larger difference between the clock and the time that has passed is a jump. Smaller ones are adjustments.
+ * If the clock moves by more than this beside the time that has passed, it was set. Smaller differences are
+ * adjustments.
  */
 const JUMP_MS = 5 * SECOND_MS;
 
-/** A period without a change of the clock: it showed `elapsed + aheadMs`. */
+/** A period in which the clock was not set. During it the clock showed `elapsed + aheadMs`. */
 interface Span {
   fromElapsedMs: number;
   /** The time of the clock at the beginning. */
@@ -31,7 +33,7 @@ interface Span {
 }
 
 /**
- * Store times come from the system's clock. The age of a message is the time that has passed since its
+ * Store times come from the system's clock, but the age of a message is the time that has passed since its
  * append. So the floor is the earliest time that the clock has shown within the retention:
  * - If the clock jumps forward, messages from before the jump keep their full retention.
  * - If the clock is set back, messages stay for longer, because new messages continue at the last store time.
@@ -62,7 +64,7 @@ export function createRetentionClock(options: {
     const jumpMs = aheadMs - last.aheadMs;
     if (Math.abs(jumpMs) <= JUMP_MS) last.aheadMs = aheadMs;
     else {
-      // The first difference is the age of the newest message.
+      // At the start the difference is only the age of the newest message, and not a jump.
       if (!isStarting) logger.warn({ jumpMs: Math.round(jumpMs) }, 'stream.clock-was-set');
       spans.push({ fromElapsedMs: elapsedMs, startMs: elapsedMs + aheadMs, aheadMs });
     }
@@ -81,7 +83,7 @@ export function createRetentionClock(options: {
           fromElapsedMs >= sinceMs ? startMs : sinceMs + aheadMs,
         ),
       );
-      // The time that has passed has fractions.
+      // The elapsed time can have fractions of a millisecond.
       return Math.floor(floorMs);
     },
   };

@@ -44,7 +44,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   /** An offset is used once. If a chunk could not be stored, its offsets stay unused. */
   let lastGiven = lastOffset;
-  /** The newest announcement of this process. No other process can append while it runs. */
+  /**
+   * The newest announcement of this process. Only this process can append, so other announcements are older.
+   */
   let announcedTo: Offset | undefined;
   const queue = createAppendQueue({
     clock,
@@ -65,8 +67,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
         lookForStored();
         throw error;
       } finally {
-        // A chunk that was not stored does not count: its author tries again and has missed no newer
-        // announcement.
+        // An announcement that was not stored does not count. Its author then tries again, and is not
+        // outdated.
         if (readTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
           announcedTo = chunk.lastOffset;
       }
@@ -139,7 +141,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 }
 
 /**
- * Turns a failure of the store into StorageUnavailable, because it may pass and is not the caller's fault.
+ * Turns a failure of the store into StorageUnavailable: the failure may pass, and the caller has not caused
+ * it.
  */
 async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
   try {

@@ -15,8 +15,8 @@ export function createStoredChunks(store: ChunkStore, cacheBytesMax: number, nex
   const served = <Span extends ChunkSpan>(span: Span | undefined) =>
     span !== undefined && span.firstOffset < next() ? span : undefined;
   /**
-   * The last chunk that came from the store, because a reader with a small limit asks for the same one many
-   * times.
+   * The last chunk that came from the store. It is kept, because a reader with a small limit asks for the
+   * same chunk many times.
    */
   let loaded: Chunk | undefined;
   return {

@@ -13,7 +13,8 @@ const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
 /**
- * Redis deletes the presence of a workgroup that is no longer watched. Devices are forgotten after 7 days.
+ * Redis deletes the presence of a workgroup this long after its last change, if the workgroup is no longer
+ * watched. The time is longer than the 7 days after which devices are forgotten.
  */
 const KEPT_MS = 8 * DAY_MS;
 

@@ -34,8 +34,8 @@ export interface PresenceWatch {
 }
 
 /**
- * If two successful looks are this far apart, the process received nothing in between: it did not run, or had
- * no log.
+ * If two successful looks are further apart than this, the process received nothing in between. It did not
+ * run, or could not use the log.
  */
 export const STALLED_MS = 10 * SECOND_MS;
 /** After a crash this much of the log is read again. */
@@ -44,8 +44,8 @@ const ITEMS_MAX = 10_000;
 
 /**
  * Each transition is announced exactly once, after any interruption and with any number of processes. Three
- * rules ensure this: a state counts only when it is in the log; the log is read to its end before anything is
- * announced; and the log refuses an announcement of a process that has not read the last one.
+ * rules ensure this. A state counts only when it is in the log. The log is read to its end before anything is
+ * announced. The log refuses an announcement if the process has not read the previous one.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
   const { streamLog, timeoutMs, store, clock, logger } = options;
@@ -58,7 +58,8 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   let savedAtMs = elapsedOf(clock);
   let lookedAtMs = clock.now();
   /**
-   * After an interruption all devices get their full time again, because nothing could be received meanwhile.
+   * The time from which the silence of devices is counted. After an interruption it begins again, because
+   * nothing could be received meanwhile.
    */
   let listeningSinceMs: UtcMs = options.listeningSinceMs ?? clock.now();
 

@@ -41,8 +41,9 @@ interface Presence {
    */
   due(nowMs: UtcMs, listeningSinceMs: UtcMs): DeviceStatusItem[];
   /**
-   * Forgets devices that have been offline for long and, if there is little room, the offline devices that
-   * sent data longest ago. A forgotten device that sends data is announced like a new one.
+   * Forgets devices that have been offline for a long time. If there is little room, it also forgets other
+   * devices that are not online, first the one with the oldest data. A forgotten device that sends data is
+   * announced like a new one.
    * @returns the number of new devices without room since the last call
    */
   forget(nowMs: UtcMs): number;
@@ -51,7 +52,10 @@ interface Presence {
 
 /** An offline device is forgotten after this much silence. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
-/** Beyond this share of the room, offline devices are forgotten. Online devices never are. */
+/**
+ * If the devices take more than this share of the room, offline devices are forgotten. Online devices are
+ * never forgotten.
+ */
 const DEVICES_KEPT_SHARE = 0.9;
 
 export function createPresence(
@@ -113,7 +117,7 @@ export function createPresence(
       if (reason !== presenceReasons.online && atMs > entry.heardMs) entry.heardMs = atMs;
       lookAgainMs = Math.min(lookAgainMs, entry.heardMs + timeoutMs);
     } else if (reason !== presenceReasons.offline) entry.reportedOfflineMs = Number(eventTimeMs);
-    // Data of a device may arrive while its silence is being announced.
+    // The device sent data while its silence was being announced. So it is announced as online next.
     else if (atMs - entry.heardMs < timeoutMs) setReturned(entry, entry.heardMs);
   };
 
@@ -186,7 +190,7 @@ function allBefore(chunk: Chunk, deviceId: number, instantMs: UtcMs): boolean {
   return true;
 }
 
-/** The time of measurement; if it cannot be read, the latest possible time. */
+/** The time of measurement. If it cannot be read, it counts as later than every other time. */
 function eventTimeOf(chunk: Chunk, index: number): UtcMs {
   const { event_time: eventTimeMs } = readable(chunk, index) ?? {};
   return typeof eventTimeMs === 'number' ? eventTimeMs : Number.POSITIVE_INFINITY;

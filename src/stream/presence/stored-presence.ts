@@ -3,7 +3,7 @@ import type { Offset } from '../../contract/offset.ts';
 import { tryParseJson } from '../../lib/json-text.ts';
 import type { DevicePresence } from './presence.ts';
 
-/** The presence of devices at a position of a log. The log has everything after it. */
+/** The presence of devices as of a position of a log. Later changes are read from the log. */
 interface StoredPresence {
   epoch: string;
   position: Offset;
@@ -12,7 +12,10 @@ interface StoredPresence {
 
 /** Where the presence of one workgroup's devices is kept between processes. */
 export interface PresenceStore {
-  /** Undefined if nothing is stored. The same if it cannot be read, because the log has the last hour. */
+  /**
+   * Undefined if nothing is stored, or if it cannot be read. The presence is then built again from the last
+   * hour in the log.
+   */
   read(): Promise<StoredPresence | undefined>;
   /** Replaces the stored presence. The devices must not change meanwhile. */
   write(stored: StoredPresence): Promise<void>;

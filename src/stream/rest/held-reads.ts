@@ -100,7 +100,8 @@ function watchHolder(
   return {
     throwIfRefused() {
       if (refusal !== undefined) throw refusal.error;
-      // The answer may have come between two checks. A token that has expired still gets what came before.
+      // The answer may have come between two checks, so the token is checked once more. If the token has
+      // expired, its holder still gets the messages from before.
       if (expiresAtMs > clock.now()) recheck();
     },
     stop: () => stopTimer(),

@@ -1,8 +1,14 @@
 import type { StartTimer } from '../../lib/timer.ts';
 
-/** Measures how long a request is held: in total, and since the caller has everything or got a message. */
+/**
+ * Measures how long a request is held. It measures the total time, and the idle time: the time since the
+ * caller had everything, or since it last got a message.
+ */
 interface HoldTimer {
-  /** The backlog is exhausted. The idle time starts, and starts again if the caller got a message. */
+  /**
+   * To be called when the caller has everything. It starts the idle time, and starts it again if the caller
+   * got a message.
+   */
   exhausted(sawMessage: boolean): void;
   /** True if the request must be answered. The idle time counts only if the caller has everything. */
   isOver(upToDate: boolean): boolean;

@@ -42,8 +42,8 @@ interface PollDependencies {
 
 /**
  * Reads a batch, and waits for more messages as the contract says. It returns at once if the limit or the
- * byte cap is reached. Otherwise it returns 1 s after the backlog was exhausted or the last visible message
- * arrived, and after `holdMs` at the latest.
+ * byte cap is reached. Otherwise it returns when no visible message has arrived for 1 s after the caller had
+ * everything, and after `holdMs` at the latest.
  * @throws StreamError OffsetExpired or OffsetAhead if the position cannot be read and no message was read
  *   before
  */

@@ -35,7 +35,10 @@ const ROOT = '/api/v1/tables/:workgroupId/:tableName';
 /** The route by which devices send messages. */
 export const SEND_ROUTE = `${ROOT}/messages`;
 
-/** Many small parts are copied into one, because this is cheaper than many writes to the socket. */
+/**
+ * If an answer has more parts than this, they are copied into one, because that is cheaper than many writes
+ * to the socket.
+ */
 const PARTS_WRITTEN_MAX = 64;
 
 interface Address {
@@ -155,8 +158,8 @@ async function requireReadable(request: FastifyRequest): Promise<void> {
 }
 
 /**
- * Sends the head of the answer, and then the stored messages from the memory of the log. A copy into one
- * buffer would take as long as the sending. `cork` needs a Content-Length.
+ * Sends the head of the answer, and then the stored messages from the memory of the log. The messages are not
+ * copied into one buffer, because that would take as long as sending them. `cork` needs a Content-Length.
  */
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;

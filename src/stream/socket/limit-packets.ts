@@ -7,7 +7,7 @@ export interface PacketConnection {
 
 /** A client needs one packet to authenticate. The others are for clients that try another token. */
 const OPENING_PACKETS_MAX = 10;
-/** A client with all its subscriptions has 128 frames to acknowledge. */
+/** A client with the most subscriptions sends at most 128 acknowledgements at once. */
 const PACKETS_AT_ONCE_MAX = 500;
 
 /**

@@ -82,8 +82,8 @@ function explainMissing<Result>(action: () => Result): Result {
 
 /**
  * The workgroup of a token that has only one, if the client names none.
- * @param given what the client named if it is not text. It is refused, because a list of two ids could open
- * another workgroup
+ * @param given what the client sent instead of a text, if anything. It is refused, because the client may
+ *   have meant another workgroup
  */
 function onlyWorkgroup({ scopes }: Grant, given: unknown): string {
   const [workgroupId, ...others] = Object.keys(scopes);

@@ -32,8 +32,9 @@ export interface SocketConnection {
   /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
   /**
-   * Runs calls one after another. Subscriptions read and send in their turn. A frame that is read while the
-   * connection is full would be thrown away.
+   * Runs calls one after another. A subscription reads and sends a frame in one call. If two subscriptions
+   * read at the same time, the frame of the first one could fill the connection, and the other frame would
+   * have been read in vain.
    */
   inTurn: InTurn;
   /**

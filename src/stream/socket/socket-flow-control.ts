@@ -3,7 +3,10 @@ import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import type { SocketConnection } from './socket-connection.ts';
 
-/** Holds a subscription back while its reader is slow. The log is the buffer, so no frames pile up. */
+/**
+ * Holds a subscription back while its reader is slow. Its messages stay in the log, so no frames collect in
+ * memory.
+ */
 interface FlowControl {
   /** True if a frame may be sent now. */
   readonly isOpen: boolean;
@@ -48,7 +51,10 @@ export function createFlowControl({ connection, startTimer, isFarBehind }: FlowC
     (connection.isClear() &&
       (connection.acknowledges === false || unacknowledged < limits.framesUnacknowledgedMax));
 
-  /** Resolves to true if a frame was acknowledged or the transport drained within that time. */
+  /**
+   * Resolves to true as soon as a frame is acknowledged or the transport has drained, and to false after
+   * `STALLED_MS` without either.
+   */
   const movement = () =>
     new Promise<boolean>((resolve) => {
       const stopStalled = startTimer(STALLED_MS, () => resolve(false));

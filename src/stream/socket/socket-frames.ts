@@ -39,7 +39,8 @@ const FRAME_HEAD_BYTES_MAX = 512;
 const REMEMBERED_BYTES_MAX = 32 * MEBIBYTE;
 const REMEMBERED_FRAMES_MAX = 256;
 /**
- * A single part is sent from the memory of the log, unless a slow reader would keep more than this in memory.
+ * A single part is sent from the memory of the log without a copy. It is copied if its buffer is larger than
+ * this, because a slow reader would keep the whole buffer in memory.
  */
 const PINNED_BYTES_MAX = 4 * MEBIBYTE;
 
@@ -72,7 +73,7 @@ export function createFrameSource(
 
   const readOnce = async (key: string, request: FrameRequest): Promise<FrameOutcome> => {
     const entry: Remembered = { frame: readNow(request), notBefore: OFFSET_MAX };
-    // The size is known after the read.
+    // The size is set after the read, because it is not known before.
     frames.set(key, entry, { size: 1 });
     const frame = await entry.frame.catch((error: unknown) => {
       if (frames.get(key) === entry) frames.delete(key);
@@ -93,7 +94,7 @@ export function createFrameSource(
       const { from, limit, filter } = request;
       const key = `${from} ${limit} ${filterKey(filter)}`;
       const known = frames.get(key);
-      // If messages may be too old, the log must be asked.
+      // A kept frame may have messages that are too old by now. Then the log is asked again.
       const isRetained = known && known.notBefore >= offsetOf(Math.max(0, clock.now() - retentionMs));
       const frame = await (isRetained ? known.frame : readOnce(key, request));
       if (frame.kind !== 'batch' || !frame.upToDate || frame.nextOffset >= newest) return frame;

@@ -40,7 +40,10 @@ type Answer = (payload: object) => void;
 
 /** If the rate limit has refused this many requests of a client, the client is disconnected. */
 const REFUSALS_MAX = 100;
-/** Answers wait in memory while a client reads nothing, so they are bounded. Frames wait in the log. */
+/**
+ * The most answers that a client has not read. They wait in memory, so their number is limited. Frames wait
+ * in the log.
+ */
 const ANSWERS_UNREAD_MAX = 500;
 const REQUEST_ID_CHARACTERS_MAX = 64;
 
@@ -77,7 +80,7 @@ export function createSession(
       requestId,
       connection,
       source: context,
-      // The token can be revoked, and its devices can change.
+      // The filter is made anew for each read, because the token can be revoked and its devices can change.
       filterNow: () => {
         options.recheck();
         return filterOf(table, context);

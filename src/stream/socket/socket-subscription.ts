@@ -151,8 +151,8 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       if (next === undefined) continue;
       const { frame, hasMoved, hasSent } = next;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
-      // Other work gets a turn here, even if the log wakes its readers without a new message. But frames that
-      // can be sent together are read together.
+      // Other work gets a turn here, even if the log wakes its readers again and again without a new message.
+      // Frames that can be sent together are read without a turn between them.
       const isTogether = hasSent && flowControl.isOpen;
       if (!isTogether && (!frame.upToDate || !hasMoved)) await nextTurn();
       if (frame.upToDate && !isIdle) await waits.until(from.waitForMore);

@@ -16,12 +16,15 @@ interface LibrarySocket {
   };
 }
 
-/** socket.io keeps every frame without an acknowledgement, even if its subscription has ended. */
+/**
+ * socket.io keeps each frame until it is acknowledged, even if its subscription has ended. This limits the
+ * number of such frames.
+ */
 const UNANSWERED_MAX = 512;
 
 /** The most frames that are sent together. */
 const FRAMES_TOGETHER_MAX = 4;
-/** No frame is added to as many bytes as these. */
+/** If the held frames have this many bytes, no further frame is added. */
 const BYTES_TOGETHER_MAX = MEBIBYTE / 2;
 
 /** Wraps a socket of socket.io for its subscriptions. */
@@ -32,8 +35,8 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
   const onReady = () => {
     const [first, ...others] = listeners;
     if (first === undefined) return;
-    // The first subscription can fill the connection again. It comes last the next time, so each one gets its
-    // part.
+    // The first subscription can fill the connection again, so that the others send nothing. So it comes last
+    // the next time, and each one gets its part.
     listeners.delete(first);
     listeners.add(first);
     for (const listener of [first, ...others]) listener();

@@ -65,14 +65,20 @@ const limitsByDefault: SocketLimits = {
 };
 /** Clients send only small frames: a handshake, subscriptions, acknowledgements. */
 const RECEIVED_BYTES_MAX = 32 * 1024;
-/** The library closes a connection that is not authenticated this much later, so our limit acts first. */
+/**
+ * The library also closes connections that are not authenticated. Its limit is this much longer than ours, so
+ * that ours is reached first.
+ */
 const CONNECT_MORE_MS = 5 * SECOND_MS;
-/** A slow reader needs time for a ping, because data before it must be read first. */
+/**
+ * A slow reader needs much time to answer a ping, because it must first read all data that was sent before
+ * the ping.
+ */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
 /**
- * A connection ends within this time after its token has expired or was revoked. Changed device groups hold
- * after this time.
+ * A connection ends within this time after its token has expired or was revoked. Changed device groups apply
+ * after at most this time.
  */
 const REVOKED_MS = SECOND_MS;
 const RECHECK_MS = REVOKED_MS / 2;
@@ -126,7 +132,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     const { auth, query, headers, address } = socket.handshake;
     admit({ auth, query, authorization: headers.authorization, address })
       .then((context) => {
-        // The quota counts before the connection is open, so that parallel connects count too.
+        // The quota counts a connection before it is open. So connections that are opened at the same time
+        // count too.
         const places = [perToken.take(context.grant.tokenId)];
         socket.conn.once('close', () => {
           for (const giveBack of places) giveBack();
@@ -158,7 +165,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     socket.on('disconnect', (reason) => {
       session.close();
       sessions.delete(socket);
-      // A connection without its namespace is closed, because nothing else would count it.
+      // The client has left the namespace, so its connection is closed. It would no longer count for any
+      // limit.
       if (reason === 'client namespace disconnect') socket.conn.close();
       logger.debug({ workgroup: workgroupId, sockets: sessions.size, reason }, 'socket.disconnected');
     });
@@ -173,8 +181,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       const error = socketError(cause, logger);
       const isRefused = error.code === 'InvalidToken';
       const wire = wires.find(idOf(socket), socket.conn.request);
-      // A reset drops bytes that the operating system has not delivered yet. These can be megabytes. A poll
-      // has one frame at most.
+      // A reset drops the bytes that the operating system has not delivered yet, which can be megabytes. A
+      // client that polls needs no reset, because it gets at most one more frame.
       if (isRefused) startTimer(LAST_READ_MS, () => wire?.resetAndDestroy());
       await session.stop(isRefused ? 'token_expired' : 'server_draining', error);
       if (error.body().retryable) socket.conn.close();

@@ -35,7 +35,10 @@ export function readLogHead(fields: readonly unknown[]): KnownTail {
   };
 }
 
-/** The places of values in an entry: names and values take turns, and the third value is the size. */
+/**
+ * The places of values in an entry. An entry is a list of names, each followed by its value. The third value
+ * is the size.
+ */
 const COUNT_AT = 1;
 const ORDINAL_AT = 3;
 const KEY_AT = 7;

@@ -55,14 +55,13 @@ const CLOCKS_APART_MS = SEQUENCER_LEAD_MS;
 
 /**
  * ARGV 1 to 5: the epoch, generation, and the ms, sequence and ordinal of the end as the caller knows them.
- * ARGV
- * 6: the id of a new epoch. ARGV 7: the caller's clock in ms. A new epoch begins
+ * ARGV 6: the id of a new epoch. ARGV 7: the caller's clock in ms. A new epoch begins
  * - if Redis lacks messages that the caller has seen, because the log or its end was lost or has other
  *   messages;
  * - if a replica was promoted since the last use, because nobody knows what it had not received;
- * - if Redis was restarted since the last use, unless the caller ran before and finds everything it has seen.
- *   The first caller that notices begins the epoch. The others then find an epoch that they do not know. New
- *   offsets follow all offsets that the caller has seen or that others may have.
+ * - if Redis was restarted since the last use, unless the caller knew the log before and finds everything
+ *   that it has seen. The first caller that notices begins the epoch. The others then find an epoch that they
+ *   do not know. New offsets follow all offsets that the caller has seen or that others may have.
  */
 const history = `${positions}
 local known = {

@@ -168,11 +168,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
         const value = stored[index];
         if (value == null) {
-          // Another process has trimmed the chunk, or Redis has dropped it. Readers must learn of the gap.
+          // Another process has trimmed the chunk, or Redis has dropped its messages. The log is trimmed up
+          // to here, so that readers learn that messages are gone.
           await trimBefore(lastOffset + 1n);
           return { kind: 'changed' };
         }
-        // The value is copied, because the connection's buffer holds other replies too.
+        // The value is copied, because it is a part of a buffer that would stay in memory with all other
+        // replies in it.
         chunks.push(placeChunk(openChunk(firstOffset, copyOf(value)), firstOffset, firstOrdinal));
       }
       return { kind: 'chunks', chunks };
