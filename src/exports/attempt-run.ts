@@ -34,8 +34,8 @@ export interface OpenExport {
 /**
  * Makes the file of a run if it does not exist, and delivers it. The ledger is updated before each step, so
  * the next attempt continues after a crash, and delivers the same file.
- * @throws the error; the ledger then has it, with the time of the next attempt. `ExportBusy` or `ExportTaken`
- *   if another process has the run
+ * @throws the error of the attempt, after it is stored in the ledger with the time of the next attempt.
+ *   `ExportBusy` or `ExportTaken` if another process has the run
  */
 export async function attemptRun(
   { config, workgroup, ledger }: OpenExport,
@@ -62,7 +62,7 @@ export async function attemptRun(
           file = await writeRun({ config, workgroup, ledger }, current, deps, signal);
           await ledger.keepFile(file, signal);
         }
-        // A process that has lost the export cannot store this, and delivers nothing.
+        // If another process has taken the export, this throws, so nothing is delivered twice.
         await keep({ file, state: 'waiting' }, { isWorking: true });
         const to = await deliver(
           { config, workgroup, period: parsePeriod(current.period)! },
@@ -110,8 +110,8 @@ function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<Expor
   return {
     attempts,
     lastError: { at: formatInstant(nowMs), code, message: errorMessage(error) },
-    // The refusal of a report is tried again, because its data can come later, such as the scenario of a
-    // budget.
+    // A refusal of the report is tried again too, because its data can come later. An example is the scenario
+    // of a budget.
     ...(isRetryable(error)
       ? { nextAttemptAt: formatInstant(nowMs + retryMs) }
       : { state: 'failed' as const, nextAttemptAt: undefined }),

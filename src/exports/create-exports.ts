@@ -36,7 +36,7 @@ export interface Exports {
   open(exportId: string): OpenExport;
   list(): OpenExport[];
   /**
-   * The states of the exports as `work` has last found them. Exports that it has not looked at are left out.
+   * The states of the exports at the last call of `work`. Exports that it has not looked at yet are left out.
    */
   states(): ReadonlyMap<OpenExport, ExportState>;
 }
@@ -52,8 +52,9 @@ export function createExports(options: ExportsOptions): Exports {
   const states = new Map<OpenExport, ExportState>();
 
   /**
-   * Reads all runs. So it is done only if something can have changed: there was work, a person has run the
-   * export, or a person may deliver an outdated file again.
+   * Updates the state of an export. This reads all runs, so it is done only if something can have changed:
+   * there was work, a person has run the export, or there are outdated files, which a person may have
+   * delivered again.
    */
   async function noteState(open: OpenExport, hasWorked: boolean): Promise<void> {
     const known = states.get(open);

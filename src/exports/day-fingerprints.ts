@@ -39,7 +39,10 @@ export async function readFingerprints(
   return { days, totalWh: totals.length === 0 ? null : totals.reduce((sum, wh) => sum + wh, 0) };
 }
 
-/** Null differs from every energy, and zero counts. */
+/**
+ * Stands for an unknown energy. No real energy has this value, so unknown and zero have different
+ * fingerprints.
+ */
 const UNKNOWN_WH = -(2 ** 41);
 const OFFSET_WH = 2 ** 42;
 /**
@@ -86,8 +89,8 @@ interface Factor {
 }
 
 /**
- * One factor for the names of a key and one for its instant, because their combinations are as many as the
- * rows.
+ * There is one factor for the names of a key and one for its instant. A factor for both together would need
+ * as many hashes as there are rows.
  */
 function factorsOf(key: readonly ColumnName[]): Factor[] {
   const factors: Factor[] = [

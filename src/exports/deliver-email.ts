@@ -26,8 +26,8 @@ export interface EmailDeps {
 const ATTACHED_BYTES_MAX = 8 * MEBIBYTE;
 
 /**
- * Sends a mail about the last day of the period, with the file. A repeated mail has the same Message-ID. Its
- * text is of the newest generation.
+ * Sends a mail about the last day of the period, with the file. A repeated mail has the same Message-ID, but
+ * its text is made from the newest generation.
  */
 export async function deliverByEmail(
   { to, attach }: Email,
@@ -55,7 +55,8 @@ export async function deliverByEmail(
         notes: attach && !isAttached ? [tooLarge] : [],
       }),
       attachment: isAttached ? { name, contentType, content: await readFile(path) } : undefined,
-      // The file is the same for each attempt. Another service with an export of this name has another file.
+      // All attempts have the same file, so they have the same key. Another service can have an export of
+      // this name, but its file is another one.
       key: `${workgroup.id} ${idempotencyKey} ${sha256}`,
     },
     signal,

@@ -20,8 +20,8 @@ const SERIES_MAX = 1_000;
 
 /**
  * Brings the statistics of Home Assistant up to date. It sends all days of the newest generation that are
- * over, not only the days of the period, because a sum contains all days before it. So a restated day is
- * right after the next delivery.
+ * over, and not only the days of the period. Home Assistant stores sums, and a sum contains all earlier days.
+ * So a day that was restated is right after the next delivery.
  * @throws TransientError that says what to do, without the token; TerminalError if there are too many devices
  *   and sources
  */

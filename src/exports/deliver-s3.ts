@@ -33,7 +33,9 @@ export async function deliverToS3(
   return place;
 }
 
-/** The delivery is tried again after every refusal, because somebody may mend the bucket meanwhile. */
+/**
+ * Makes a refusal temporary, so that the delivery is tried again. Meanwhile somebody may repair the bucket.
+ */
 function retried(failure: Error): TransientError {
   return new TransientError(errorCode(failure) ?? 'DestinationRefused', errorMessage(failure), {
     cause: failure,

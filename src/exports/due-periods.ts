@@ -15,7 +15,7 @@ const CATCH_UP_MAX = 31;
 export async function planDue(open: OpenExport, nowMs: UtcMs): Promise<void> {
   const { ledger } = open;
   const progress = await ledger.progress();
-  // A new export may be due at the time of this run.
+  // A new export that is due in this very minute must run now.
   const known = progress ?? { dueAfter: formatInstant(nowMs - MINUTE_MS) };
   const due = duePeriods(open, known, nowMs);
   for (const { period } of due) {

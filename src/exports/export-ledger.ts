@@ -18,7 +18,7 @@ export const runSchema = z.object({
   exportId: z.string(),
   workgroupId: z.string(),
   report: z.string(),
-  /** The question of the run. Only runs with the same question are compared. */
+  /** What the run exports, see `questionOf`. Runs are only compared if this is the same. */
   question: z.string().optional(),
   period: z.string(),
   startDay: z.string(),
@@ -54,7 +54,7 @@ export const runSchema = z.object({
   nextAttemptAt: z.string().optional(),
   lastError: z.object({ at: z.string(), code: z.string(), message: z.string() }).optional(),
   delivered: z.object({ at: z.string(), to: z.string() }).optional(),
-  /** Later changes in the lake. */
+  /** Set if the energy of the file has changed in the lake since. */
   outdated: z
     .object({ since: z.string(), generation: z.number().int(), days: z.array(changedDaySchema) })
     .optional(),

@@ -19,7 +19,7 @@ export interface ExportedReport {
   body(range: DayRange): Promise<Uint8Array[]>;
   /** The totals over all days, as text. */
   sums?(range: DayRange): Array<[name: string, value: string]>;
-  /** True if the values of a day depend on the other days of the question. */
+  /** True if the values of a day also depend on other days of the range. */
   dependsOnRange?: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface ExportState {
   /** Files that wait for delivery or cannot be made. */
   pending: number;
   failed: number;
-  /** The ones of them that have failed. */
+  /** The runs that have failed. */
   troubled: ExportRun[];
   outdated: number;
   /** The difference of the energy of outdated files, Wh. */

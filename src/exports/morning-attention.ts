@@ -4,7 +4,10 @@ import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
 import { USUAL_DAYS } from './usual-energy.ts';
 
 const ATTENTION_LINES_MAX = 10;
-/** Flags of a day that a person should look at. The others say how a fault of the meter was handled. */
+/**
+ * Flags of a day that a person should look at. The other flags only say how a fault of the meter was
+ * repaired.
+ */
 export const morningFlags = ['unavailable', 'incomplete', 'partial', 'gap', 'contradicted', 'substituted'];
 
 /** The facts that a person should look at, the most important first, in at most ten lines. */

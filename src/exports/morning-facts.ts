@@ -100,7 +100,8 @@ async function readBalances(
       });
     } catch (error) {
       if (!(error instanceof StreamError)) throw error;
-      // A site without sources that have roles has no balance.
+      // NotFound means that no source of the site has a role. Such a site has no balance, which is not a
+      // problem.
       if (error.code !== 'NotFound') balances.push({ name, refusal: error.message });
     }
   }

@@ -83,8 +83,8 @@ function balanceSections({ balances, day }: MorningFacts): Section[] {
         Object.entries(days).map(([at, found]) => [at, found[flow] ?? null]),
       );
       const isMeasured = Object.values(days).some(({ parts }) => parts.some((part) => part.role === role));
-      // A role that the site does not have gets no row. A device is also shown if its energy of today is not
-      // known.
+      // A role that the site does not have gets no row. If the energy of this day is not known, the row is
+      // still shown.
       if (!isMeasured && Object.values(energies).every((wh) => (wh ?? 0) === 0)) return [];
       return [compared(words, energies[day] ?? null, usualWh(energies, day))];
     });
@@ -106,7 +106,7 @@ function deviceSection(facts: MorningFacts): Section {
       isInPart: flags.some((flag) => ['partial', 'incomplete'].includes(flag)),
     }),
   );
-  // The unknown ones come last.
+  // Devices with unknown energy come last.
   all.sort((a, b) => (b.energyWh ?? -1) - (a.energyWh ?? -1) || (a.name < b.name ? -1 : 1));
   const rows = all
     .slice(0, DEVICES_SHOWN_MAX)
@@ -129,7 +129,10 @@ function budgetSection({ budgets }: MorningFacts): Section {
   return { title: 'Meters against budget', comparedWith: 'budget', rows };
 }
 
-/** @param isInPart the energy is not that of the whole day, so a difference would say nothing */
+/**
+ * @param isInPart true if the energy is known for a part of the day only, so that a difference would say
+ *   nothing
+ */
 function compared(
   what: string,
   energyWh: number | null,

@@ -4,8 +4,8 @@ import type { RowShape } from '../report/rows/row-select.ts';
 import { queryText } from '../warehouse/query.ts';
 
 /**
- * The columns of the totals of a sheet. Rows are added up by device, source or meter, because these may be
- * unlike.
+ * The columns of the totals of a sheet. There is one total for each device, source or meter, because a sum
+ * over different kinds of them would have no meaning.
  */
 export interface TotalColumns {
   keys: readonly ColumnName[];

@@ -41,11 +41,11 @@ const entrySchema = z.object({
 });
 type Entry = z.output<typeof entrySchema>;
 
-/** Another process leaves a run alone for this long after each step of its attempt. */
+/** After each step of an attempt, other processes do not touch the run for this long. */
 export const CLAIM_MS = 2 * MINUTE_MS;
-/** A process that is the only one to work on an export reads its ledger again after this time. */
+/** The ledger is read again after this time, even if no other process works on the export. */
 const FRESH_MS = 5 * MINUTE_MS;
-/** A file that no run names may belong to an attempt of another process for this long. */
+/** A file that no run names is kept for this long, because it may belong to an attempt of another process. */
 const ORPHAN_MS = DAY_MS;
 const READS_MAX = 16;
 const LOADS_MAX = 3;
@@ -132,7 +132,8 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
       throw outcome.cause;
     }
     const others: string[] = [];
-    // An older number may be free again, because it was deleted.
+    // Older entries are deleted, so this number may be free although there is a newer entry. The list shows
+    // that.
     for await (const { key } of store.list(`${root}${name}/`)) if (key !== keyOf(number)) others.push(key);
     if (outcome.kind === 'taken' || others.some((key) => key > keyOf(number))) {
       reload();

@@ -6,8 +6,9 @@ const WEEKDAYS_MIN = 3;
 const DAYS_MIN = 7;
 
 /**
- * The usual energy of a day: the mean of the same weekday in the four weeks before, if three of them are
- * known. Otherwise the mean of all known days of these weeks, if there are seven.
+ * The usual energy of a day. It is the mean of the same weekday in the four weeks before, if at least three
+ * of these days are known. If not, it is the mean of all known days of these weeks, if there are at least
+ * seven.
  * @param energies Wh by day; null or absent: unknown
  * @returns Wh; null if too few days are known
  */

@@ -12,8 +12,8 @@ import { zstdFrames } from './zstd-frames.ts';
 const CHUNK_BYTES = MEBIBYTE;
 
 /**
- * SHA-256 of a file, hexadecimal. Packed files are unpacked once, because DuckDB does not notice if a packed
- * file is cut off.
+ * SHA-256 of a file, hexadecimal. A packed file is also unpacked once to check it, because DuckDB does not
+ * notice that a packed file is cut off.
  * @param options.onBytes called with the number of bytes of each chunk
  * @throws InputError if a packed file is damaged or cut off
  */

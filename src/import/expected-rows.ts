@@ -5,7 +5,10 @@ import type { SourceFile } from './source-file.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
 
-/** Estimates the number of rows: exact for Parquet, from a sample for text, undefined for packed files. */
+/**
+ * Estimates the number of rows. For Parquet it is exact, for text it follows from a sample, and for packed
+ * files it is undefined.
+ */
 export async function expectedRows(
   { connection, path, pattern, kind }: Reader,
   { format }: SourceFile,

@@ -12,14 +12,14 @@ export interface FieldStats {
   min: number | null;
   max: number | null;
   /**
-   * Sum of rises and of falls between neighbouring values of a device and source. Restarts and drop-outs are
-   * counted apart.
+   * The sum of all rises, and of all falls, from one value to the next one of the same device and source.
+   * Restarts and drop-outs are not in these sums; they are counted below.
    */
   risen: number;
   fallen: number;
   /** Falls to less than a tenth without a return: restarts of a register. */
   restarts: number;
-  /** Falls to less than a tenth that return in one step. */
+  /** Falls to less than a tenth after which the next rise brings the value back. */
   dropOuts: number;
   /** Steps into another local day. */
   dayChanges: number;
@@ -43,7 +43,7 @@ interface Last {
   ms: number;
   value: number;
   day: LocalDate;
-  /** The value before it fell to less than a tenth, until it rises again. */
+  /** The value from before a fall to less than a tenth. Undefined as soon as the value rises again. */
   before: number | undefined;
 }
 
@@ -151,8 +151,8 @@ export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStat
 }
 
 /**
- * The local day of an instant. It is computed once for each hour, because days that begin at a quarter of an
- * hour do not matter here.
+ * The local day of an instant. It is computed once for each hour. So it is not exact in zones where a day
+ * begins within an hour, which does not matter here.
  */
 function hourlyDays(zone: string): (ms: number) => LocalDate {
   let hour = Number.NaN;

@@ -56,7 +56,7 @@ export async function checkFirstBytes(
   if (encoding === undefined) throw fileProblem(path, 'contains no text');
   if (encoding === 'utf-16be')
     throw fileProblem(path, 'is UTF-16 in big-endian order, which cannot be read: save it as UTF-8');
-  // DuckDB searches much of such a file for a heading, which takes a minute.
+  // DuckDB would search a large part of such a file for a heading, which takes a minute.
   if (text.length === BYTES_MAX && new TextDecoder(encoding).decode(text).trim() === '')
     throw fileProblem(path, 'begins with empty lines, and nothing else is in its first 64 KiB: remove them');
 }
@@ -78,7 +78,7 @@ function beginsWith(bytes: Uint8Array, start: ArrayLike<number>): boolean {
   return bytes.length >= start.length && Array.from(start).every((byte, index) => bytes[index] === byte);
 }
 
-/** The first bytes, unpacked. Of a damaged file the readable ones. */
+/** The first bytes of a file, unpacked. If the file is damaged, as many of them as can be read. */
 export async function firstBytes(path: string, compression: Compression): Promise<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: BYTES_MAX, end: 4 * BYTES_MAX });
   const unpack =

@@ -107,7 +107,7 @@ export async function importFile(
   }
 }
 
-/** If this fails, the next file removes the remaining rows. */
+/** Gives up a file, and only logs a failure: the next import then removes the rows that remain. */
 async function giveUpQuietly(
   shard: Shard,
   entry: ImportEntry,

@@ -26,9 +26,12 @@ export interface ImportEntry {
   importId: number;
   /** The origin of its batches. It has its own checkpoint. */
   origin: string;
-  /** The first id of its batches. Batches that land from elsewhere in the meantime have lower ids. */
+  /** The first id of its batches. Batches of other origins that land during the import have lower ids. */
   firstBatchId: number;
-  /** The first offset of its rows: below all offsets of the stream, and above all earlier files. */
+  /**
+   * The first offset of its rows. It is below all offsets of the stream, and above the offsets of all earlier
+   * files.
+   */
   baseOffset: bigint;
   /** A part of the file has already landed. */
   isResumed: boolean;
@@ -42,9 +45,9 @@ type BeginOutcome =
 const ROW_BITS = 36n;
 
 /**
- * Enters a file in the ledger, or finds its entry to continue it. Only one file is imported at a time.
- * Starting another file removes an unfinished one, because its batches would get older ids than batches that
- * later stages have already read.
+ * Enters a file in the ledger, or finds its entry to continue it. Only one file is imported at a time. If
+ * another file was not finished, its rows are removed. Otherwise it could be continued later with batch ids
+ * that are lower than those that later stages have already read.
  */
 export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock): Promise<BeginOutcome> {
   return shard.transaction(async (connection) => {

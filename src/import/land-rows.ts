@@ -9,7 +9,9 @@ import type { ImportOptions, ImportRequest } from './import-request.ts';
 import { type OpenImport, openImport } from './open-import.ts';
 import type { RejectedRow } from './rejections.ts';
 
-/** Rows of one batch. A transaction costs little compared with them. */
+/**
+ * Rows of one batch. They take much longer than the transaction itself, so larger batches would gain little.
+ */
 const BATCH_ROWS = 40_960;
 /** Batches that are written while the next one is read. */
 const IN_FLIGHT_MAX = 2;
@@ -74,7 +76,8 @@ export async function landRows(
       rowsOfBatch = 0;
     }
     await opened.rejectBrokenLines();
-    // Broken lines get an offset of their own, so that they land once.
+    // The last batch ends one offset after the last row. This offset is for the broken lines, so that they
+    // land only once.
     await land(columns, fromRow, counts.rowsRead + 1);
     await Promise.all(landing);
     return { counts: countsOf(counts, opened), examples: opened.rejections.examples() };

@@ -84,7 +84,10 @@ export async function openImport(options: OpenImportOptions): Promise<OpenImport
   }
 }
 
-/** A last row marks the end of the file, because a stream of DuckDB ends silently also after a failure. */
+/**
+ * An additional last row marks the end of the file. Without it a failure would look like the end, because a
+ * stream of DuckDB then ends without an error.
+ */
 const END = 'end of file';
 
 /** @throws InputError if the file cannot be read to its end */
@@ -103,7 +106,7 @@ async function* readToEnd(
     });
   let rows = 0;
   let isComplete = false;
-  // The broken lines are known after the last turn, which ends the statement.
+  // Broken lines are known when the statement has ended, which is after the last turn of this loop.
   for await (const chunk of result) {
     isComplete = chunk.getColumnVector(rowColumns.broken).getItem(chunk.rowCount - 1) === END;
     if (isComplete) chunk.rowCount -= 1;
@@ -111,7 +114,7 @@ async function* readToEnd(
     if (chunk.rowCount > 0) yield chunk;
   }
   if (isComplete) return;
-  // A statement over the whole file gives the error message.
+  // The stream has failed without an error. The same statement without a stream gives the error message.
   await connection.run(`SELECT max(hash(rows)) FROM (${sql}) AS rows`).catch((error: unknown) => {
     throw unreadable(path, error);
   });

@@ -34,7 +34,8 @@ export async function openReader(file: string, options: { threads: number }): Pr
     throw fileProblem(file, cannotBeRead(error));
   }
   if (isFolder) throw fileProblem(file, `is a folder: name its files, such as "${file}/*.csv"`);
-  // Otherwise DuckDB reads the files that "a*.csv" or "a[1].csv" fits, and not the file of this name.
+  // DuckDB takes a path as a pattern. For a file named "a*.csv" or "a[1].csv" it would read all files that
+  // match, so these characters are escaped.
   const pattern = path.replace(/[*?[]/g, '[$&]');
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_MEGABYTES}MiB`,
@@ -51,7 +52,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
   };
   try {
     await connection.run("SET TimeZone = 'UTC'");
-    // DuckDB compares the pattern with them too, before it looks for files.
+    // The pattern is allowed too, because DuckDB checks the pattern before it looks for files.
     await connection.run(`SET allowed_paths = [${sqlString(path)}, ${sqlString(pattern)}]`);
     await connection.run('SET enable_external_access = false');
     await connection.run('SET lock_configuration = true');

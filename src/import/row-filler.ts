@@ -105,7 +105,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
       const json = vectors.text(rowColumns.values + 2 * value + 1, row);
       if (json === null) continue;
       other = withMember(other, selection.fields[value] ?? fieldName(fieldText!), json);
-      // A whole number beyond 2^53.
+      // This text is a whole number beyond 2^53, so the row has a number.
       hasNumber ||= /^-?\d/.test(json);
     }
     if (!hasNumber) {

@@ -16,8 +16,8 @@ export interface Selection {
 }
 
 /**
- * Columns of every row. The values follow: two columns for each, the number, or else the cell as JSON. A UUID
- * of a device is read as UUID, which is eight times faster than text.
+ * Columns of every row. After them there are two columns for each value: the number, and the cell as JSON if
+ * it is not a number. A UUID of a device is read as UUID, which is eight times faster than text.
  */
 export const rowColumns = {
   utc: 0,
@@ -76,8 +76,8 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
 }
 
 /**
- * Expressions that are computed before the columns, each step from the step before. DuckDB would compute an
- * expression again at each place in a CASE.
+ * Expressions that are computed before the columns. Each step can use the expressions of the step before.
+ * Without steps DuckDB would compute an expression again for each place where a CASE names it.
  */
 type Steps = [string[], string[], string[]];
 
@@ -190,7 +190,8 @@ function valueColumns(
       : floatColumns(sql, type);
   }
   const { nullTexts } = mapping;
-  // Only cells that are not numbers are compared with the texts for no value, unless these look like numbers.
+  // A cell that is a number is compared only with those texts for a missing value that contain a digit. This
+  // is faster.
   const numeric = nullTexts.filter((text) => /\d/.test(text));
   const known =
     numeric.length === 0 ? sql : `CASE WHEN NOT ${isOneOf(`trim(${sql})`, numeric)} THEN ${sql} END`;
@@ -202,7 +203,7 @@ function valueColumns(
   return [number, `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`];
 }
 
-/** As for text: NaN is not a value, and infinity is not a number. */
+/** The rules are those for text: NaN is a missing value, and infinity is not a number. */
 function floatColumns(sql: string, type: string): string[] {
   if (type.startsWith('DECIMAL')) return [`${sql}::DOUBLE`, NONE];
   return [

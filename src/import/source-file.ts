@@ -13,8 +13,8 @@ export interface SourceFile {
   format: FileFormat;
   columns: readonly SourceColumn[];
   /**
-   * A FROM clause with columns `c0`, `c1` ... in the order of `columns`, and `broken`: why a row is broken,
-   * or null.
+   * A FROM clause with columns `c0`, `c1` ... in the order of `columns`, and a column `broken`. It says why a
+   * row is broken, and is null for a good row.
    */
   from: string;
   /** The detected properties of a CSV file. */

@@ -9,7 +9,10 @@ export interface SuggestedStream {
   method: EnergyMethod;
   /** Undefined if the name has no unit. */
   unit: string | undefined;
-  /** The source to store it as, if several fields are different amounts by their names. */
+  /**
+   * The source under which it is stored. Set if the names of several fields say that they measure different
+   * amounts.
+   */
   as?: string;
   /** The observation about the values. */
   why: string;
@@ -23,9 +26,12 @@ const totalNames = /total|gesamt|lifetime|cumul|stand$/i;
 const countNames = /^(id|index|row|no|nr)$|time|uptime|count$|seconds/i;
 /** Nearly all steps of a register rise. Power falls as much as it rises. */
 const NET_GROWTH_MIN = 0.5;
-/** A daily register restarts once a day. Averages and drop-outs look like further restarts. */
+/**
+ * A daily register restarts once a day. The limit is higher, because averages and drop-outs look like
+ * restarts too.
+ */
 const RESTARTS_PER_DAY_MAX = 2;
-/** A lifetime register may drop out on one day in ten. */
+/** With fewer restarts than this it is a lifetime register, which drops out on one day in ten at most. */
 const RESTARTS_PER_DAY_MIN = 0.3;
 
 /**
@@ -40,7 +46,8 @@ export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[]
 }
 
 /**
- * Import and export get different sources. In one source only the first field that covers a day would count.
+ * Gives import and export different sources. If they had the same source, only the first field that covers a
+ * day would count.
  */
 function withSources(suggested: readonly SuggestedStream[]): SuggestedStream[] {
   const roleOf = ({ field }: SuggestedStream) => suggestRole(field)?.role;

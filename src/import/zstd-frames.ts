@@ -12,15 +12,15 @@ class ZstdError extends Error {
 }
 
 const FRAME = 0xfd2fb528;
-/** Frames that readers skip begin with sixteen such words. */
+/** A frame that readers must skip begins with this word. Its last four bits can have any value. */
 const SKIPPED = 0x184d2a50;
 const RUN = 1;
 const DICTIONARY_BYTES = [0, 1, 2, 4];
 const SIZE_BYTES = [0, 2, 4, 8];
 
 /**
- * The frames of a Zstandard file (RFC 8878, section 3.1). Node unpacks only the first one of those that it
- * gets at once. Only the sizes are read.
+ * The frames of a Zstandard file (RFC 8878, section 3.1). If Node gets several frames at once, it unpacks
+ * only the first one. So this finds the frames; it reads only their sizes.
  * @throws ZstdError if the file is cut off or has something else behind a frame
  */
 export async function* zstdFrames(path: string): AsyncGenerator<PackedPart> {

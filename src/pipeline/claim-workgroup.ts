@@ -20,8 +20,8 @@ export interface ClaimedWorkgroup extends TakenOver {
 /**
  * Claims the workgroup of an assignment in the bucket, and restores its warehouse if the local one is older.
  * @returns undefined if no bucket is configured
- * @throws TerminalError `LakeIncomplete` if no bucket is configured, and the lake needs it; and as
- *   `takeOverReplica` does
+ * @throws TerminalError `LakeIncomplete` if no bucket is configured, but some files of the lake are only in
+ *   the bucket. Also as `takeOverReplica` does
  */
 export async function claimWorkgroup(
   assignment: Assignment,
@@ -66,8 +66,8 @@ export async function claimWorkgroup(
 }
 
 /**
- * Uploads and corrections after the earlier commit are lost, although they were acknowledged. So an operator
- * must learn of it.
+ * Records that an earlier commit was restored. Later uploads and corrections are lost, although they were
+ * acknowledged, so an operator must know it.
  */
 function recordRollBack(
   { workgroup, dataDir }: Assignment,

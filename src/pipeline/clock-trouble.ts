@@ -4,13 +4,17 @@ import { formatDuration } from '../lib/units.ts';
 import type { Trouble } from './trouble.ts';
 import type { WorkgroupStatus } from './workgroup-status.ts';
 
-/** The clocks of two machines differ by less. */
+/**
+ * A store time that is ahead by at most this is no trouble, because the clocks of two machines can differ.
+ */
 const AHEAD_MS_MAX = 5 * MINUTE_MS;
 
 /**
  * The trouble of a log if the store time of its newest message is ahead of the clock. It lasts until the
- * clock is there, because store times never go back. Empty if there is none, or if nothing was read.
- * @param workgroup without an upstream, because only offsets of the own log have a store time in them
+ * clock has reached that time, because store times never go back. The list is empty if there is no trouble,
+ * or if nothing was read.
+ * @param workgroup nothing is found for a workgroup with an upstream, because only offsets of our own log
+ *   contain a store time
  */
 export function clockTrouble(
   { id: workgroupId, upstream }: { id: string; upstream?: unknown },

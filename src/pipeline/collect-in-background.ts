@@ -2,11 +2,11 @@ import { errorMessage, StaleOwnerError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ReplicaOwner } from '../replica/replica-owner.ts';
 
-/** Deletes in the background what no kept commit of a bucket needs. */
+/** Deletes, in the background, the objects of a bucket that no kept commit needs. */
 interface BackgroundCollection {
   /** Starts if an hour has passed since the last time. */
   startIfDue(): void;
-  /** Interrupts it, so that a commit does not wait for it. The next start continues. */
+  /** Interrupts a running collection, so that a commit does not have to wait. The next start continues it. */
   interrupt(): Promise<void>;
 }
 

@@ -10,10 +10,10 @@ const PATIENCE_MS = 20 * SECOND_MS;
  * Waits until a commit of the bucket has everything that was stored before the call. After that the data
  * survives the loss of this machine. Without a bucket this does nothing.
  * @param next tells the caller what to do if the bucket does not answer
- * @throws TransientError `NotInBucket` if the bucket has not answered within 20 s. A later commit has the
- *   data, if this machine survives
- * @throws StaleOwnerError if another worker has claimed the workgroup. The other worker has the data only if
- *   an earlier commit has it
+ * @throws TransientError `NotInBucket` if the bucket has not answered within 20 s. A later commit contains
+ *   the data if this machine is not lost before
+ * @throws StaleOwnerError if another worker has claimed the workgroup. That worker has the data only if an
+ *   earlier commit contained it
  */
 export async function commitBeforeAnswer(
   { bucket, shard, logger }: Pick<OpenShard, 'bucket' | 'shard' | 'logger'>,

@@ -1,7 +1,10 @@
 import { type Ask, sameAsk } from '../client/position.ts';
 import { limits } from '../contract/wire-limits.ts';
 
-/** Where landing has failed, how often in a row, and the reduced number of messages for each read. */
+/**
+ * The position at which landing has failed, the number of failures in a row, and the reduced number of
+ * messages for each read.
+ */
 export interface Stuck {
   ask: Ask;
   failures: number;
@@ -14,7 +17,7 @@ const SHRINK = 10;
 /**
  * A batch that fails to land three times is read again with a tenth of its size, down to one message. This
  * message is then set aside, so that the messages after it can land.
- * @returns undefined if the batch is not the cause of the failure
+ * @returns `before` if the batch is not the cause of the failure
  */
 export function noteBatchFailure(before: Stuck | undefined, ask: Ask, errorCode: string): Stuck | undefined {
   if (!isBatchFailure(errorCode)) return before;
@@ -29,13 +32,13 @@ export function isBatchFailure(errorCode: string): boolean {
   return errorCode === 'WarehouseFailure' || errorCode === 'Unexpected';
 }
 
-/** Batches that land grow back to their full size. */
+/** After a success the size of batches grows again. Undefined when it is back at its full size. */
 export function afterSuccess(before: Stuck | undefined): Stuck | undefined {
   if (!before || before.messagesMax * SHRINK >= limits.messagesPerReadMax) return undefined;
   return { ...before, failures: 0, messagesMax: before.messagesMax * SHRINK };
 }
 
-/** True if the last message must be set aside. */
+/** True if a read of one message has failed so often that this message must be set aside. */
 export function isHopeless(stuck: Stuck | undefined, ask: Ask): boolean {
   return (
     stuck !== undefined &&

@@ -12,7 +12,7 @@ interface FailureDescription {
 }
 
 const CHARACTERS_MAX = 400;
-/** Codes of errors with a text that is not ours. */
+/** Codes of our errors that contain a text of another program. */
 const FOREIGN: ReadonlySet<string> = new Set(['WarehouseFailure', 'Unexpected']);
 const UNEXPECTED_NEXT =
   'This is a bug of Wattline. The stage is retried, and landed messages are kept. If the problem stays, report it with the event stage.failed of the log';
@@ -40,7 +40,8 @@ function withCulprit({ message, details }: TransientError | TerminalError): stri
 }
 
 /**
- * The refusal of the operating system, if the error has one. The message of this error begins with its code.
+ * The error of the operating system in words. Undefined if the error is not one: the message of such an error
+ * begins with its code.
  */
 function systemWords(error: unknown): string | undefined {
   const found = /^(E[A-Z]{3,}): [^,]*, \w+(?: '([^']*)')?/.exec(errorMessage(error));

@@ -3,8 +3,8 @@ import { warehouseFile } from './assignment.ts';
 import { readStatus } from './workgroup-status.ts';
 
 /**
- * True if a workgroup has a warehouse on this machine, and its worker has published. Its lake must be there
- * then.
+ * True if a workgroup has a warehouse on this machine, and its worker has published from it. Then the lake
+ * must be on this machine too.
  */
 export function hasPublished(dataDir: string, workgroupId: string): boolean {
   if (!existsSync(warehouseFile(dataDir, workgroupId))) return false;

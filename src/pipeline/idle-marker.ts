@@ -9,8 +9,8 @@ import { type IdleNote, idleNoteSchema } from '../replica/idle-note.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 
 /**
- * A note of a closed warehouse. It is a file next to the warehouse, and does not exist while the warehouse is
- * open.
+ * What the marker of a closed warehouse contains. The marker is a file next to the warehouse. While the
+ * warehouse is open, there is no marker.
  */
 const markerSchema = idleNoteSchema.extend({
   /** Size of the warehouse. Another file usually has another size. */
@@ -40,7 +40,7 @@ export function idleNoteOf(assignment: Assignment, end: StreamEnd, computedAtMs:
 /**
  * The state of a workgroup with this note.
  * - `idle`: it still has nothing to do
- * - `due`: time alone has changed something: another day has begun, or another day is final
+ * - `due`: only time has passed, and another day has begun or has become final
  * - `behind`: there are newer messages, or the settings have changed
  * @param end the end of the stream; undefined if there is no stream yet
  */
@@ -56,7 +56,7 @@ export function stateByNote(
       : note.logEpoch === end.epoch && note.nextOffset === String(end.next);
   if (!isAtEnd || note.settings !== settingsHash(assignment)) return 'behind';
   const { workgroup, pipeline } = assignment;
-  /** The day of an instant, and the first day that is not final then. */
+  /** The day of an instant, and the first day that is not final at this instant. */
   const daysAt = (ms: UtcMs) =>
     [ms, ms - pipeline.closeAfter].map((one) => localDateOf(one, workgroup.timezone)).join();
   return daysAt(note.closedAtMs) === daysAt(nowMs) ? 'idle' : 'due';
@@ -82,7 +82,7 @@ export function removeIdleMarker(assignment: Assignment): void {
 /**
  * The state of a closed warehouse.
  * - `idle`: it has everything of the stream, and everything was computed and published
- * - `due`: the same, until another day began or became final
+ * - `due`: as `idle`, but since then another day has begun or has become final
  * - `behind`: there are newer messages, it was not closed cleanly, or the settings have changed
  * - `new`: there is no warehouse, no lake and no message
  * @param end the end of the stream; undefined if there is no stream yet

@@ -5,9 +5,9 @@ import { lakeFolder } from './assignment.ts';
 import { isFresh, readStatus } from './workgroup-status.ts';
 
 /**
- * For an installation with a bucket: true if a worker with this data folder owns the workgroup and has all
- * files of its lake here. Without a fresh status, another machine may have continued. Then the bucket has the
- * newest data.
+ * For an installation with a bucket. True if a worker with this data folder owns the workgroup and has all
+ * files of its lake here. If the status is old, a worker on another machine may have taken over. Then only
+ * the bucket certainly has the newest data.
  */
 export function isLakeHere(dataDir: string, workgroupId: string, nowMs: UtcMs): boolean {
   const status = readStatus(dataDir, workgroupId);

@@ -45,13 +45,15 @@ export type LandReply =
       eventDelays?: EventDelays;
     }
   | Exclude<Step, DeliverStep>
-  /** The answer belongs to an old position of the reader. Ask for the current position. */
+  /**
+   * The answer was requested from an earlier position of the reader. Read again from the current position.
+   */
   | { kind: 'old-position'; position: Position };
 
 /**
  * Reads one answer of the upstream and lands its new messages. Answers come in the order of their requests.
- * The next answer is decoded while this one is committed. If this one fails, the landing refuses the next
- * one.
+ * The next answer is decoded while this one is committed. If this one fails to land, the next one is refused,
+ * so that no message is skipped.
  */
 export async function land(reader: LiveReader, { ask, answer }: Answer): Promise<LandReply> {
   let reply: LandReply | undefined;

@@ -21,7 +21,8 @@ import type { OpenShard } from './open-shard.ts';
 /**
  * Opens a workgroup's warehouse and its reader at the checkpoint. With a bucket it takes the workgroup over
  * first.
- * @param claims claims of failed attempts of this process. The next attempt uses them again
+ * @param claims claims in the bucket from earlier attempts of this process that failed. This attempt uses
+ *   them again
  */
 export async function openAssignment(
   assignment: Assignment,
@@ -85,17 +86,20 @@ export async function openAssignment(
   return open;
 }
 
-/** Stops its jobs, commits to the bucket, makes `current` show the newest generation, and closes its file. */
+/**
+ * Closes a shard: stops its jobs, commits to the bucket, makes the folder `current` show the newest
+ * generation, and closes the file.
+ */
 export async function closeAssignment(open: OpenShard): Promise<void> {
   const { shard, imports, backfills, assignment, bucket, clock, logger } = open;
   await Promise.all([imports.stop(), backfills.stop()]);
   await bucket?.close();
   try {
-    // The local lake of a lost shard is not shown to anybody.
+    // If the shard was lost, the other worker has newer data, so this lake is not shown any more.
     if (!bucket?.lost())
       await open.inLake(() => renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock }));
   } catch (error) {
-    // Reports do not need it, and the next process renews it.
+    // A failure is only logged. Reports do not need the folder `current`, and the next process renews it.
     logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.current');
   } finally {
     await shard.close();

@@ -19,7 +19,8 @@ import { takeSnapshotNow } from './snapshot-stage.ts';
 import type { BucketState, WorkgroupBucket } from './workgroup-bucket.ts';
 
 /**
- * An owner that has nothing to commit looks this often for commits of others. A look costs as much as a PUT.
+ * An owner that has nothing to commit looks this often for commits of other owners. A look costs as much as a
+ * PUT.
  */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 /** The last commit gets this time. A worker that gives up a shard waits 6 s for all of its work. */
@@ -30,7 +31,7 @@ interface CommitProgress {
   /** The position of the stream in the newest commit. */
   committedOffset: string | undefined;
   committedAtMs: UtcMs | undefined;
-  /** True if new data is published before the next commit. */
+  /** True if new data must be published before the next commit. */
   mustPublish: boolean;
   /** When it was last checked that no other owner has committed. */
   aloneCheckedAtMs: number;
@@ -78,7 +79,10 @@ export async function openWorkgroupBucket(
     fill: fill.state(),
   });
 
-  /** Does work of an owner. Once another worker has claimed the workgroup, every call throws its error. */
+  /**
+   * Runs work that only the owner may do. After another worker has claimed the workgroup, every call throws
+   * the StaleOwnerError.
+   */
   async function asOwner<Result>(work: () => Promise<Result>): Promise<Result> {
     if (lost) throw lost;
     try {
@@ -165,7 +169,8 @@ export async function openWorkgroupBucket(
         uploading = uploadAnalytics(owner.head(), { isFinal: true, signal: closing.signal });
       } catch (error) {
         closing.abort(error);
-        // Data that is not in the bucket is on this disk and in the stream.
+        // A failure is only logged. Data that is not in the bucket is still on this disk, and most of it also
+        // in the stream.
         logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'bucket.not-committed');
       } finally {
         await uploading;
@@ -193,7 +198,8 @@ async function nextGeneration(
   const offset = await streamOffsetOf(open);
   const { head } = await openLake(shard, { lakeDir: lakeFolder(assignment), clock });
   if (!head) return undefined;
-  // Uploads and repeated messages can change the warehouse without a change of the lake.
+  // The warehouse can change while the lake stays the same, for example by an upload or by messages that are
+  // repeated.
   const isForced = snapshots.isWanted || offset !== progress.committedOffset;
   if (!isForced && head.nonce === owner.head().generation?.nonce) return undefined;
   const atMs = clock.now();

@@ -76,7 +76,7 @@ export interface Operations extends OwnerOperations {
   /** The state in the bucket without a commit. Undefined if no bucket is configured. */
   bucketState: { args: undefined; result: BucketState | undefined };
   status: { args: undefined; result: ShardStatus };
-  /** What alerts are judged by. `known`: the days that the caller has. */
+  /** The facts from which alerts are computed. `known`: the days that the caller already has. */
   alertFacts: { args: { known?: string | undefined }; result: WarehouseFacts };
   /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
@@ -133,7 +133,7 @@ export type Handler<Name extends OperationName> = (
 ) => Promise<Operations[Name]['result']>;
 
 const SAFE_AGAIN = 'send the same request again, which is safe';
-/** A day of ten million readings takes a tenth of this. */
+/** The longest time for an explanation. A day of ten million readings takes a tenth of it. */
 const EXPLAIN_MS_MAX = 20 * SECOND_MS;
 
 export const operations: { readonly [Name in ShardOperationName]: Handler<Name> } = {
@@ -167,7 +167,7 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
         signal,
       });
       if (!dryRun) {
-        // A generation that has a snapshot gets no second one.
+        // A generation gets only one snapshot. So a wanted snapshot needs a new generation.
         if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
         await shard.checkpointIfDue();
@@ -273,8 +273,8 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
 };
 
 /**
- * Without the same key a correction would be stored twice. If this machine is lost before the next commit,
- * the correction is lost with it, and the caller must send it again.
+ * Tells the caller to send a correction again, because it is lost if this machine is lost before the next
+ * commit. The caller must use the same key, because without it the correction could be stored twice.
  */
 function sendAgain({ key }: CorrectionRequest): string {
   return key === undefined

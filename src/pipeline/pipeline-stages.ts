@@ -24,8 +24,8 @@ export interface PipelineStagesOptions {
   clock: Clock;
   logger: Logger;
   /**
-   * True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end,
-   * because there is no other news.
+   * True if this process is told of new messages of a workgroup. Reads then return at once at the end of the
+   * stream. Without such news the server holds them there until a message comes.
    */
   hasNews?: (workgroupId: string) => boolean;
   /** Called when the bucket has a new commit of a workgroup. */
@@ -198,7 +198,10 @@ async function poll(
   return { ...result, more: !result.upToDate, counts: { messages, quarantined } };
 }
 
-/** After this time a run of the roll-up leaves the rest to its next run. A publication comes in between. */
+/**
+ * A run of the roll-up ends after this time, and its next run does the rest. Between the two, the results are
+ * published.
+ */
 const ROLL_UP_TURN_MS = 10 * SECOND_MS;
 
 async function rollUp(

@@ -78,8 +78,8 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
 }
 
 /**
- * Reads to the head or until the time is over. If batches had to shrink, reads one batch, so that they can
- * grow again.
+ * Reads to the head, or until the time is over. If the size of batches is reduced, it reads only one batch,
+ * because the size can grow after each.
  */
 async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
   const { pipeline, source, workgroupId, signal, waitSeconds = 1, onProgress } = options;
@@ -132,14 +132,15 @@ function land(
   answer: RawAnswer,
 ): Promise<LandReply> {
   const landing = pipeline.run(workgroupId, 'land', { ask, answer }, [answer.bytes.buffer]);
-  // Errors are thrown where the reply is awaited, which may be after the next answer.
+  // An error is thrown where the reply is awaited. That may be after the next answer, and until then the
+  // error must not count as unhandled.
   landing.catch(() => undefined);
   return landing;
 }
 
 /**
- * The position of the next read, if it is known before the answer is decoded: after a full batch of our own
- * server.
+ * The position of the next read, if headers of the answer name it and say that more messages follow. Our own
+ * server sends these headers. Undefined if the answer must be decoded first.
  */
 function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undefined {
   if (status !== 200 || upToDate !== false || nextOffset === undefined || !/^\d{1,20}$/.test(nextOffset))

@@ -11,9 +11,9 @@ import { lakeFolder } from './assignment.ts';
 import type { OpenShard } from './open-shard.ts';
 
 /**
- * `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this
- * time. `fill`: set until all files of the lake are copied from the bucket. `head`: the newest generation of
- * the lake, with the size of all its files.
+ * `currentDueInMs`: set while the folder `current` does not show the newest generation yet; publish again
+ * after this time. `fill`: set until all files of the lake are copied from the bucket. `head`: the newest
+ * generation of the lake, with the size of all its files.
  */
 export type PublishedNow = PublishResult & {
   currentDueInMs: number | undefined;
@@ -35,8 +35,9 @@ export async function publishNow(
     logger,
     signal,
   };
-  // A generation with views stays for an hour, and all its files stay with it. So it gets few files.
-  // A failure stops no renewal: maintenance merges again, and reports it.
+  // Before the folder `current` is renewed, small files are merged. A generation with views stays for an
+  // hour, and all its files with it, so it should have few files. If the merge fails, the folder is renewed
+  // nevertheless. Maintenance merges again, and reports the failure.
   const prepare = () =>
     compactLake(shard, { ...options, newFilesMin: 2 }).catch((error: unknown) =>
       logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.compact-failed'),

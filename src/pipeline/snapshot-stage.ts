@@ -15,9 +15,10 @@ export async function takeSnapshotNow(
   isForced = false,
   signal?: AbortSignal,
 ): Promise<RestorableCommit> {
-  // Changes during a snapshot are not in it, and ask for another one.
+  // Changes during the snapshot are not in it. They set `isWanted` again, so that another snapshot follows.
   const wasWanted = snapshots.isWanted;
-  // It has only a part of a running import. The state of a failed import is an error.
+  // If an import runs, the snapshot contains only a part of it, so another one is wanted. After a failed
+  // import, `state` throws the error of the import.
   snapshots.isWanted = await imports.state().then(
     ({ kind }) => kind === 'running',
     () => false,

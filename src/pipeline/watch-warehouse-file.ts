@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { TerminalError } from '../lib/errors.ts';
 
 /**
- * Remembers which file a path is now. A file that is deleted while it is open stays usable for this process
- * only, and everything that is stored in it ends with the process.
- * @returns a check, which throws the TerminalError WarehouseGone if the path is another file now, or none
+ * Remembers which file a path is now. If the file is deleted while it is open, only this process can still
+ * use it, and everything that is stored in it is lost when the process ends.
+ * @returns a check that throws the TerminalError WarehouseGone if the path now names another file or no file
  */
 export function watchWarehouseFile(path: string): () => void {
   const { dev, ino } = statSync(path);

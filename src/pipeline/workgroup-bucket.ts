@@ -27,8 +27,9 @@ export interface WorkgroupBucket {
    */
   commit(how: { isComplete: boolean }): Promise<BucketState>;
   /**
-   * Looks for a commit of another owner, unless this sequence is known here. It is called when news of a
-   * commit comes. Without news an owner that has nothing to commit looks every 5 minutes.
+   * Looks for a commit of another owner, unless this process already knows the commit with this sequence. It
+   * is called when somebody announces a commit. If nobody does, an owner that has nothing to commit looks
+   * every 5 minutes.
    * @throws StaleOwnerError if another worker has claimed the workgroup, or somebody has restored an earlier
    *   commit
    */

@@ -171,7 +171,8 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     entry.dirty = true;
     if (entry.writing || elapsedOf(clock) - entry.writtenAtMs < statusIntervalMs(known.size)) return;
     entry.writing = write(entry)
-      // It is written again with the next change. Stages report a full disk.
+      // A failure is not reported here, because the stages report a full disk. The status is written again
+      // with the next change.
       .catch(() => {
         entry.dirty = true;
       })
@@ -289,7 +290,7 @@ export function isFresh(
   { updatedAtMs, hasStopped }: Pick<WorkgroupStatus, 'updatedAtMs' | 'hasStopped'>,
   nowMs: UtcMs,
 ): boolean {
-  // A time in the future is from before the clock was set back.
+  // If the time is in the future, the clock was set back after the status was written.
   return !hasStopped && Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
 }
 

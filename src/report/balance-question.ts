@@ -82,7 +82,11 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
   };
 }
 
-/** What changes an answer in addition to its files: intervals that are not over, or that wait for data. */
+/**
+ * The current interval, which decides an answer in addition to its files: more intervals are over with time,
+ * and some wait for data. `over` if the range ended more than an hour ago, because its answer then depends on
+ * the files only.
+ */
 export function elapsedIntervalsOf({
   endDay,
   zone,
@@ -101,7 +105,7 @@ function refuseSize({ sources, source_days }: { sources: number; source_days: nu
   if (source_days > SOURCE_DAYS_MAX)
     throw new StreamError(
       'InvalidRequest',
-      `the answer would need ${source_days} days of sources, and ${SOURCE_DAYS_MAX} are the most; ask for fewer days, or for a site or a device`,
+      `the answer would need ${source_days} days of sources, but it can have at most ${SOURCE_DAYS_MAX}; ask for fewer days, or for a site or a device`,
     );
 }
 
@@ -118,15 +122,15 @@ function build(asked: BalanceQuestion, generation: Generation) {
   const { startDay, endDay, zone, ownZone, nowMs, scope } = asked;
   const zoneDays = dayBounds(startDay, endDay, zone);
   const [startMs, endMs] = [zoneDays[0]!.startMs, zoneDays.at(-1)!.endMs];
-  // The only day of the range is one that the time zone skipped.
+  // The range has only one day, and the time zone skipped it.
   if (startMs === endMs) return undefined;
   const own = {
     startDay: localDateOf(startMs, ownZone),
     endDay: localDateOf(endMs - 1, ownZone),
     zone: ownZone,
   };
-  // The months before and after are read too. If a register is silent over the end of the range, its next
-  // reading gives the energy of the silence.
+  // The months before and after are read too. If a register sends nothing at the end of the range, only its
+  // next reading tells the energy of that time.
   const [firstMonth, lastMonth] = [addDays(own.startDay, -31), addDays(own.endDay, 31)].map((day) =>
     day.slice(0, 7),
   );
@@ -189,7 +193,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   };
 }
 
-/** Selects the parameters that the statement has. DuckDB cannot bind others. */
+/** Selects the parameters that the statement names, because DuckDB refuses all others. */
 function parametersOf(sql: string, parameters: SqlParameters): SqlParameters {
   const named = new Set([...sql.matchAll(/\$([a-z_]+)/g)].map(([, name]) => name));
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => named.has(name)));

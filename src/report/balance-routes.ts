@@ -162,7 +162,7 @@ function scopeName(request: FastifyRequest, { id }: WorkgroupConfig): string {
   return (request.query as Parameters).device ?? site ?? id;
 }
 
-/** The workgroup as a whole, or one of its devices. */
+/** The scope of a request: the whole workgroup, or one of its devices. */
 const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
   const { device } = request.query as Parameters;
   const whole = workgroupScope(workgroup);
@@ -175,16 +175,16 @@ const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
   if (devices !== 'all')
     throw new StreamError(
       'InsufficientScope',
-      'the balance of a workgroup needs a token without device groups; ask for a device (device=) or a site that it sees as a whole',
+      'the balance of a workgroup needs a token without device groups; ask for one device (device=), or for a site if the token may see all its members',
     );
   return whole;
 };
 
-/** A site by its devices, or one of these. */
+/** The scope of a request: the devices of a site, or one of them. */
 const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
   const { site: name } = request.params as z.output<typeof siteAddressSchema>;
   const { device } = request.query as Parameters;
-  // A site without members has no hidden members.
+  // A site without members hides nothing, so every caller sees it.
   const seen =
     authorization.devices === 'all'
       ? workgroup

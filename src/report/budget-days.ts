@@ -7,15 +7,15 @@ import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 
 /**
- * The scenario of a meter and day if none is requested: the first of these with a budget for the day, else
- * the first by name.
+ * If no scenario is requested, each meter has on each day the first of these for which it has a budget. If it
+ * has none of these, it has the first by name.
  */
 const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
 /**
  * Days of budgets as "meter_day"; see report/select_budget_days.
- * @param scenario the only scenario to use. Without it each meter has its own on each day, independent of
- *   other meters
+ * @param scenario the only scenario to use. Without it each meter has on each day a scenario that does not
+ *   depend on other meters
  */
 export function budgetDays(
   generation: Generation | undefined,
@@ -42,8 +42,8 @@ export function budgetDays(
 }
 
 /**
- * Refuses a scenario that no meter has: it is a typing error, or belongs to other meters. Capital and small
- * letters are equal.
+ * Refuses a scenario that none of these meters has, because it is probably a typing error. Capital and small
+ * letters count as equal.
  * @throws StreamError InvalidRequest that names the scenarios of these meters
  */
 export async function checkScenario(

@@ -10,19 +10,19 @@ import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { fromParquet } from './lake/from-parquet.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
 
-/** The requested energy, limited to the devices that the caller can see. */
+/** A request for energy, limited to the devices that the caller can see. */
 export interface DayQuery {
   startDay: LocalDate;
   /** Included. */
   endDay: LocalDate;
   /** The time zone of the days: the zone of the workgroup. */
   zone: string;
-  /** The days of the answer, if they are days of another zone. They lie in the days above. */
+  /** The days of the answer, if they are days of another zone. The days above contain them. */
   shown?: ShownDays;
   bySource: boolean;
   /** Only this number of series with most energy, and the sum of the others; undefined: all. */
   top?: number;
-  /** True if net registers have two roles, so a device can count one part of them. */
+  /** True if some net registers have two roles. A device can then count one part of such a register. */
   splits: boolean;
   /** Only these devices, sorted; undefined: all. */
   devices: readonly string[] | undefined;
@@ -49,8 +49,8 @@ export interface DayReport {
   /** The files of a generation that the answer reads, by the parameter of the statements. */
   files(generation: Generation, query: DayQuery): { files: LakeFile[] } & Record<string, LakeFile[]>;
   /**
-   * The statement over the tables of `chooseDays` that makes a row for each period (a day, or as `periods`
-   * says): the members of its series.
+   * The statement over the tables of `chooseDays`. It makes a row for each period (a day, or as `periods`
+   * says) with the members of the series in this period.
    */
   select(query: DayQuery): string;
   parameters?(query: DayQuery): SqlParameters;
@@ -216,7 +216,7 @@ export function boundsParameters(
   };
 }
 
-/** @throws StreamError InvalidRequest if the answer would be made of too many days of series */
+/** @throws StreamError InvalidRequest if the answer would need too many days of series */
 export async function refuseTooMany(
   connection: DuckDBConnection,
   { files: filesOf, seriesMax }: Pick<DayReport, 'files' | 'seriesMax'>,
@@ -224,7 +224,8 @@ export async function refuseTooMany(
   generation: Generation,
 ): Promise<void> {
   const { files } = filesOf(generation, query);
-  // Counting needs a query. In most cases the files have so few rows that it is not needed.
+  // Counting needs a query. In most cases the files have so few rows that the answer cannot be too large, and
+  // the query is left out.
   if (files.reduce((sum, { rows }) => sum + rows, 0) <= seriesMax) return;
   const { sql, parameters } = chooseDays(query, generation);
   const [size] = await queryText<{ value_count: number }>(connection, sql + loadSql('report/count_values'), {
@@ -235,7 +236,7 @@ export async function refuseTooMany(
   if (count > seriesMax)
     throw new StreamError(
       'InvalidRequest',
-      `the answer would be made of ${count} days of devices and sources, and ${seriesMax} are the most; ask for fewer days or devices`,
+      `the answer would need ${count} days of devices and sources, but it can have at most ${seriesMax}; ask for fewer days or devices`,
     );
 }
 

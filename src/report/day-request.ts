@@ -23,7 +23,7 @@ import { afterShape } from './lake/wait-for-offset.ts';
 import { formatShape } from './rows/row-format.ts';
 
 const DEVICES_MAX = 10_000;
-/** Five years, a leap day or two included. */
+/** Five years with one or two leap days. */
 export const DAYS_MAX = 1_827;
 /** A quarter of a year: the longest range of 15-minute intervals. */
 export const PROFILE_DAYS_MAX = 92;
@@ -90,7 +90,7 @@ export const topShape = {
       example: 8,
     }),
 };
-/** The parameter of reports that are also answered by the days of other zones. */
+/** The parameter of reports that can also answer in the days of other zones. */
 export const zoneShape = { timezone: zoneParameter };
 export interface ResolutionParameters {
   resolution?: (typeof resolutions)[number];
@@ -123,13 +123,13 @@ export function dayQuery(
   };
 }
 
-/** The days of the workgroup that contain days of another zone. */
+/** The days in the zone of the workgroup that contain these days of another zone. */
 function ownDaysOf({ startDay, endDay, zone }: ShownDays, ownZone: string): ShownDays {
   const days = dayBounds(startDay, endDay, zone);
   const [startMs, endMs] = [days[0]!.startMs, days.at(-1)!.endMs];
   return {
     startDay: localDateOf(startMs, ownZone),
-    // The only day of the range can be one that its zone skipped.
+    // The range can have only one day, and its zone can have skipped this day.
     endDay: localDateOf(Math.max(startMs, endMs - 1), ownZone),
     zone: ownZone,
   };
@@ -155,8 +155,9 @@ export function rangeOrYesterday(
 }
 
 /**
- * The devices of the answer: the requested ones. For a token of device groups, the error of a device that it
- * cannot see is the same as that of an unknown device. Other ids are checked by `requireKnownDevices`.
+ * The requested devices. If the caller cannot see one of them, the error is the same as for an unknown
+ * device, so that a token of device groups cannot find out which devices exist. `requireKnownDevices` checks
+ * the ids that a caller may see.
  * @returns undefined for all
  * @throws StreamError InvalidRequest
  */
@@ -196,7 +197,7 @@ interface PublishedWorkgroup {
 export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
   const days = daysBetween(startDay, endDay) + 1;
   if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
-  if (days > daysMax) throw invalid('startDate', `the range has ${days} days and ${daysMax} are the most`);
+  if (days > daysMax) throw invalid('startDate', `the range has ${days} days, but at most ${daysMax} are allowed; ask for fewer days`);
 }
 
 /**

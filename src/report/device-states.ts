@@ -9,7 +9,7 @@ export const deviceStates = ['online', 'offline', 'unknown'] as const;
 /** The current state of a device. */
 export interface DeviceState {
   device: string;
-  /** As it is configured. */
+  /** The configured name; undefined if there is none. */
   name: string | undefined;
   /** `unknown` if no message has named it. */
   state: (typeof deviceStates)[number];

@@ -120,7 +120,7 @@ const busyMessages: Readonly<Record<string, string>> = {
 /** The error for the caller, without details of processes and files. */
 function refusalOf(error: Error): Error {
   const code = error instanceof TransientError || error instanceof TerminalError ? error.code : undefined;
-  // An internal error of the worker is an internal error here too.
+  // An unexpected error of the worker becomes an internal error of this service too.
   if (code === undefined || code === 'Unexpected') return error;
   const message = busyMessages[code];
   if (message !== undefined) return unavailable(message, BUSY_SECONDS);
@@ -131,7 +131,10 @@ function refusalOf(error: Error): Error {
   );
 }
 
-/** The same error for a device that does not exist, and for one that the caller cannot see. */
+/**
+ * The error for an unknown device. A device that the caller cannot see gets the same error, so that it stays
+ * hidden.
+ */
 function unknownDevice(
   device: string,
   named: WorkgroupConfig['devices'],

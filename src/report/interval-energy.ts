@@ -12,8 +12,8 @@ import {
 } from './day-report.ts';
 
 /**
- * The 15-minute profile of each day and series, from the stream from which the day was read. It adds up to
- * the day's Wh exactly.
+ * The 15-minute profile of each day and series. It comes from the energy stream from which the day was read,
+ * so it adds up to the Wh of the day exactly.
  */
 export const intervalEnergy: DayReport = {
   files: (generation, query) => ({
@@ -52,8 +52,8 @@ function topSql({ bySource }: DayQuery): string {
 }
 
 /**
- * The parts of the days of the answer that lie in one day of the workgroup. A day without a piece is skipped
- * by its zone.
+ * The pieces of the days of the answer. Each piece lies in one day of the workgroup. A day that its zone
+ * skips has no piece.
  */
 function pieceParameters(query: DayQuery): SqlParameters {
   const own = boundsOf(query);

@@ -6,14 +6,14 @@ import { meantText } from './known-names.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import { readSources } from './read-sources.ts';
 
-/** The published devices of a generation, which never change. */
+/** The published devices by generation. The devices of a generation never change. */
 const published = new WeakMap<Generation, Promise<ReadonlySet<string>>>();
 
 /**
  * Finds devices that are neither configured nor published.
- * @param devices ids in lower case; undefined: all, which are known
- * @returns the first unknown one. Undefined if all are known. Also undefined before the first publication,
- *   because this cannot be known then
+ * @param devices ids in lower case; undefined for all devices, so that none can be unknown
+ * @returns the first unknown device. Undefined if all are known. Also undefined before the first publication,
+ *   because nobody knows the devices then
  */
 export async function findUnknownDevice(
   lake: LakeReader,

@@ -33,9 +33,9 @@ interface MemberDays {
   endDay: LocalDate;
   /** The time zone of the days. */
   zone: string;
-  /** The time zone of the workgroup. The stored days are those of this zone. */
+  /** The time zone of the workgroup. Stored days are days of this zone. */
   ownZone: string;
-  /** True if net registers have two roles, so a device can count one part of them. */
+  /** True if some net registers have two roles. A device can then count one part of such a register. */
   splits: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface DaysSource {
 
 export function memberDays(generation: Generation | undefined, asked: MemberDays): DaysSource {
   if (!generation) return { files: [], statements: undefined };
-  // Days are rounded on the running sum of their month.
+  // A day is rounded so that the sum of its month stays right. So all days of the month before it are needed.
   const days = dayBounds(`${asked.startDay.slice(0, 7)}-01`, asked.endDay, asked.zone);
   const { startMs } = days.find(({ day }) => day === asked.startDay)!;
   const { endMs } = days.at(-1)!;
@@ -123,7 +123,7 @@ interface Part {
   needsDays: boolean;
 }
 
-/** All files that begin before the end of the range, because the interval of a reading can have a year. */
+/** All files that begin before the end of the range, because a reading can be for an interval of a year. */
 function uploadedDays({ generation, endMs }: Read): Part | undefined {
   const files = generation
     .files('meter_reading')

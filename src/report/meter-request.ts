@@ -77,8 +77,8 @@ export function meterQuery(
 }
 
 /**
- * The meters that a caller can see. A token of device groups sees the meters of its devices. Uploaded
- * readings do not name a device, so they need a token without device groups.
+ * The meters that a caller can see. A token of device groups sees only the meters of its devices. Uploaded
+ * readings belong to no device, so only a token without device groups sees them.
  */
 export function visibleMeters(
   meters: readonly MeterConfig[],

@@ -183,6 +183,6 @@ function refuseTooMany({ startDay, endDay, meters }: MeterQuery, valuesMax: numb
   if (values > valuesMax)
     throw new StreamError(
       'InvalidRequest',
-      `the answer would be made of up to ${values} days of meters, and ${valuesMax} are the most; ask for fewer days or meters`,
+      `the answer would need up to ${values} days of meters, but it can have at most ${valuesMax}; ask for fewer days or meters`,
     );
 }

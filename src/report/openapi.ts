@@ -21,8 +21,8 @@ const POLICY = {
 
 /**
  * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, and a page at /docs that
- * loads nothing from other hosts. Both are made at the first request, because a start would load a hundred
- * files for them.
+ * loads nothing from other hosts. Both are made at the first request. Otherwise each start would load a
+ * hundred files for them.
  */
 export function registerOpenApi(app: FastifyInstance, options: { version: string }): void {
   const routes: RouteOptions[] = [];
@@ -52,8 +52,8 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
 }
 
 /**
- * Each file has one address only. Other addresses, such as `/docs/./static/x`, could name one file in
- * countless ways, and each would take memory.
+ * Only addresses of this form are answered, so that each file has one address. With others, such as
+ * `/docs/./static/x`, one file could have any number of addresses, and each would take memory.
  */
 const PLAIN_PATH = /^(?:\/\w[\w.-]*)+\/?$/;
 const KEPT_HEADERS = ['cache-control', 'content-security-policy', 'content-type'];
@@ -125,7 +125,10 @@ async function createPages(routes: readonly RouteOptions[], version: string): Pr
   return pages;
 }
 
-/** Leaves out limits of every integer of JavaScript, because pages and generators take them as examples. */
+/**
+ * Leaves out limits that are only the largest integers of JavaScript, because pages and generators would use
+ * them as examples.
+ */
 function withoutLargestIntegers<Document extends object>(document: Document): Document {
   const isLargest = (value: unknown) =>
     value === Number.MIN_SAFE_INTEGER || value === Number.MAX_SAFE_INTEGER;

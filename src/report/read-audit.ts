@@ -19,7 +19,7 @@ export interface AuditPosition {
   offset: string;
 }
 
-/** Before the newest entry. */
+/** A position before the newest entry, because entries are listed from the newest to the oldest. */
 const END: AuditPosition = { storeMs: limits.instantMsMax + 1, offset: '0' };
 /** Newer files are read first. Usually the first ones have enough entries. */
 const FILES_AT_ONCE = 24;
@@ -52,8 +52,8 @@ export async function readAuditEntries(
 }
 
 /**
- * The files with the audit log, the newest period first. A merged file of a month or day is older than the
- * hours after it.
+ * The files with the audit log, the newest period first. A file of a whole month or day is older than the
+ * files of the hours that follow it.
  */
 function auditFiles(generation: Generation | undefined) {
   return (generation?.files('messages') ?? [])

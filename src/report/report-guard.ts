@@ -14,8 +14,8 @@ export type Guard = (
 ) => Promise<{ workgroup: WorkgroupConfig; authorization: Authorization }>;
 
 /**
- * The routes have `attachValidation`, so the permissions are checked first. A request with `after` waits
- * until its message is published.
+ * The routes have `attachValidation`, so wrong parameters are reported only after the permissions were
+ * checked. A request with `after` waits until its message is published.
  */
 export function createGuard(
   { access, audit, lake }: Pick<Gate, 'audit'> & { access: Pick<Access, 'recheck'>; lake: LakeReader },

@@ -174,7 +174,10 @@ async function questionOf(
   };
 }
 
-/** A caller sees a site only if it sees all its members, because a part of a sum would mislead. */
+/**
+ * Finds a site. A caller sees it only if the caller sees all its members, because a sum without some of them
+ * would mislead.
+ */
 export function findSite(
   { meters, sites }: WorkgroupConfig,
   authorization: Authorization,

@@ -89,8 +89,8 @@ test.each([
   ['resolution=week', 400, /resolution: must be one of interval, day, month, year/],
   ['timezone=Mars/Olympus', 400, /timezone: must be an IANA time zone/],
   ['startDate=2026-05-21&endDate=2026-05-20', 400, /the range ends \(2026-05-20\) before it starts/],
-  ['startDate=2026-01-01&endDate=2026-04-03&resolution=interval', 400, /93 days and 92 are the most/],
-  ['startDate=2020-01-01&endDate=2026-04-03', 400, /days and 1827 are the most/],
+  ['startDate=2026-01-01&endDate=2026-04-03&resolution=interval', 400, /93 days, but at most 92 are allowed/],
+  ['startDate=2020-01-01&endDate=2026-04-03', 400, /days, but at most 1827 are allowed/],
   ['startDate=2100-01-01', 400, /endDate: is yesterday .* unless it is given/],
   ['device=a&device=b', 400, /device: is given 2 times; give it once/],
 ])('%s is refused with %i', async (query, status, message) => {

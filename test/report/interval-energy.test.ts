@@ -214,7 +214,7 @@ test('invalid parameters are refused, and the limit of the range is named', asyn
     400,
     'InvalidRequest',
     'startDate',
-    'startDate: the range has 93 days and 92 are the most',
+    'startDate: the range has 93 days, but at most 92 are allowed; ask for fewer days',
   ]);
   expect((await refusal('startDate=2026-02-30')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'startDate']);
   expect((await refusal('groupBy=device')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'groupBy']);

@@ -13,8 +13,8 @@ interface SeenCommit {
 }
 
 /**
- * Retention keeps each commit for two minutes. So within this time after a commit was the newest, the later
- * ones are still there. They are found by their numbers, without a list of the folder.
+ * Retention keeps each commit for at least two minutes. So if a commit was the newest one less than this time
+ * ago, all later commits still exist. They are found by their numbers, without listing the folder.
  */
 const FOLLOWERS_KEPT_MS = MINUTE_MS;
 
@@ -22,7 +22,7 @@ const FOLLOWERS_KEPT_MS = MINUTE_MS;
  * Finds the newest commit of a lake that another process writes.
  * @param last the commit that this process saw before
  * @returns undefined if the lake has no commits and no remains of any
- * @throws if commits were there and are not any more, and errors of the file system
+ * @throws if the commits of the lake have disappeared, and errors of the file system
  */
 export async function findGeneration(
   paths: LakePaths,
@@ -66,8 +66,8 @@ export async function findLastingGeneration(
 }
 
 /**
- * True if the folder of a lake without commits shows that there were some. A first publication has only files
- * of generation 1.
+ * True if the folder of a lake has no commits, but shows that there were some. Files of generation 1 alone do
+ * not show this, because a first publication writes them before its commit.
  */
 async function hasRemains(paths: LakePaths): Promise<boolean> {
   if ((await names(paths.analytics)).length > 0 || (await isThere(paths.current))) return true;

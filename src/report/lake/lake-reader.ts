@@ -78,7 +78,10 @@ export interface LakeSource {
 export interface Generation {
   commit: StoredCommit;
   files(dataset: DatasetName): LakeFile[];
-  /** The path of a file while it is held. A statement can name the path earlier. */
+  /**
+   * The path of a file. The file is surely there only while it is pinned. A statement can be composed with
+   * the path before that.
+   */
   path(file: LakeFile): string;
   /** Brings files to this disk, and keeps them there until the result is disposed. */
   pin(files: readonly LakeFile[], signal?: AbortSignal): Promise<Disposable>;
@@ -181,7 +184,9 @@ export function createLocalLake(options: LocalLakeOptions): LakeSource {
   };
 }
 
-/** Retention keeps the files for longer than a query can take. */
+/**
+ * Nothing has to be pinned in a local lake, because retention keeps files for longer than a query can take.
+ */
 const heldAnyway: Disposable = { [Symbol.dispose]: () => undefined };
 
 function localGeneration(paths: LakePaths, commit: StoredCommit): Generation {
@@ -199,8 +204,8 @@ export function openedGeneration(paths: LakePaths, commit: StoredCommit, pin: Ge
 }
 
 /**
- * Failures with a cause that the caller can understand. The messages of their errors are not for callers,
- * because they name paths and buckets.
+ * The texts for callers, by the code of the failure. The messages of the errors themselves are not for
+ * callers, because they name paths and buckets.
  */
 export const lakeFailureReasons: Readonly<Record<string, string>> = {
   CacheTooSmall: 'the answer needs more data than the cache of this server can hold; ask for fewer days',
@@ -213,7 +218,7 @@ export const lakeFailureReasons: Readonly<Record<string, string>> = {
   StorageUnreachable: 'the store of the published data does not answer; ask again in a moment',
 };
 
-/** A failure of the storage is not an error of the request, which can succeed later. */
+/** Converts a failure of the storage into StorageUnavailable, because the same request can succeed later. */
 function refuseFailure(cause: unknown): never {
   if (cause instanceof StreamError) throw cause;
   const reason = lakeFailureReasons[errorCode(cause) ?? ''] ?? 'the published data cannot be read now';

@@ -7,12 +7,12 @@ import type { LakeReader } from './lake-reader.ts';
 
 const LISTED_MAX = 20;
 /**
- * A look at a lake counts for this time, multiplied by the number of workgroups. So there are at most 200
- * looks a second.
+ * The result of a look at a lake is used for this time, multiplied by the number of workgroups. So there are
+ * at most 200 looks a second in all.
  */
 const LOOK_KEPT_MS_EACH = 5;
 const LOOKS_AT_ONCE = 16;
-/** A check answers after this time with the known facts. */
+/** If the looks are not finished after this time, a check answers with what is known. */
 const ANSWER_MS = SECOND_MS;
 
 /** The findings about the lake of a workgroup. */
@@ -27,7 +27,7 @@ interface Look {
 /**
  * Checks that the lake of every workgroup can be read. A workgroup without a publication is ready: its report
  * is empty.
- * @param asker without the right to see names, workgroups are only counted
+ * @param asker if the asker may not see names, the answer only counts the workgroups
  */
 type LakeReadiness = (
   workgroupIds: readonly string[],

@@ -10,8 +10,8 @@ interface NearestLakeOptions {
 }
 
 /**
- * Reads each workgroup on this machine if it is here, and otherwise from the store. Each request decides
- * again.
+ * Reads the lake of a workgroup on this machine if the lake is here, and otherwise from the store. This is
+ * decided anew for each request.
  */
 export function createNearestLake({ local, stored, isHere }: NearestLakeOptions): LakeSource {
   return {

@@ -11,8 +11,8 @@ interface QueryPoolOptions {
   threads: number;
   memoryMegabytes: number;
   /**
-   * The most concurrent queries of an owner; one more can run for another. More would share the cores and
-   * delay file reads of the process.
+   * The most concurrent queries of an owner. One more can run for another owner. With more queries each would
+   * be slower, and file reads of the process would be delayed.
    */
   queriesMax: number;
   /** The most waiting queries. An owner has at most as many as there are places left. */

@@ -59,8 +59,8 @@ interface Head {
 }
 
 /**
- * The newest commit is remembered for this number of workgroups. Another one is found again with a longer
- * list.
+ * The newest commit is remembered for this number of workgroups. For all others it must be found again, which
+ * needs a longer list of objects.
  */
 const HEADS_MAX = 1_000;
 /** A commit can be deleted between listing and reading. Then a newer one exists. */
@@ -72,10 +72,10 @@ const LOOKS_MAX = 3;
  *
  * If the store does not answer, the known commit is still used for `staleMsMax` after the last look. So a
  * short failure of the store stops no report. An answer is never older than this time and the usual delay
- * together. After this time the reader throws, because newer commits may be missing. An empty lake is never
- * assumed: without an answer of the store, a workgroup without a known commit is an error. So is a store
- * without any commit of the workgroup, because its owner creates one before anything else. A restart forgets
- * the known commits.
+ * together. After this time the reader throws, because newer commits may be missing. It never assumes that a
+ * lake is empty. If the store does not answer and no commit of the workgroup is known, it throws. If the
+ * store has no commit of the workgroup, it throws too, because the owner creates a commit before anything
+ * else. A restart forgets the known commits.
  */
 export function createStoredLake(options: StoredLakeOptions): StoredLake {
   const { storeOf, cache, lookEveryMs = 30 * SECOND_MS, staleMsMax = 5 * MINUTE_MS } = options;
@@ -161,7 +161,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
         const outcome = await withTimeout(head.look(), patienceMs).catch((error: unknown) => {
           if (!isRetryable(error)) throw error;
         });
-        // The next requests do not wait as long for a store that hangs.
+        // The store has not answered in time. So for `pauseMs` no request waits for it.
         if (outcome === 'late') head.failedAtMs = performance.now();
       }
       return published(head);
@@ -186,10 +186,10 @@ function published({ generation }: Head): Generation | undefined {
 
 /**
  * The newest commit of a store.
- * @param known an earlier commit. It is in the list, so that a list without any commit is an error
+ * @param known an earlier commit. The list begins with it, so an empty list shows that commits are missing
  * @throws TransientError `NotInStore` if the store has nothing of the workgroup. The place can be wrong, so
  *   this is not an empty lake
- * @throws TerminalError `LakeMissing` if commits were there and are not any more
+ * @throws TerminalError `LakeMissing` if the commits have disappeared
  */
 async function findNewest(
   store: ObjectStore,

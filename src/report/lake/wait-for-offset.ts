@@ -11,8 +11,8 @@ import type { LakeReader } from './lake-reader.ts';
 /** A request waits at most this long for its offset. */
 export const AFTER_MS_MAX = 30 * SECOND_MS;
 /**
- * The most requests of a process that wait. Each has a connection. A workgroup has at most as many as there
- * are places left.
+ * The most requests of a process that wait, because each keeps a connection open. See `hasShare` for one
+ * workgroup.
  */
 const WAITING_MAX = 500;
 const LOOK_EVERY_MS = 200;
@@ -37,8 +37,8 @@ const waiting = new Map<string, number>();
 
 /**
  * Waits until a generation contains the message at an offset, in days and intervals too.
- * @param options.require throws if the answer is not wanted or not allowed any more; called several times a
- *   second
+ * @param options.require called several times a second; it throws if nobody waits for the answer any more, or
+ *   if the caller may not have it any more
  * @throws StreamError StorageUnavailable if that takes too long
  */
 export async function waitForOffset(

@@ -62,7 +62,8 @@ const cellEnds = [';', '\t', '\r', '\n'];
 /** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */
 function csvCell(column: ColumnName): string {
   const guarded = (text: string) => {
-    // Few texts have one of them, and looking for them takes less time than a pattern.
+    // Few texts contain one of these characters. Looking for them takes less time than the pattern, so the
+    // pattern is used only if there is one.
     const mayEnd = cellEnds.map((end) => `contains(${text}, chr(${end.charCodeAt(0)}))`).join(' OR ');
     const inside = `regexp_replace(${text}, '([;\\t\\r\\n])([${FORMULA_STARTS}])', '\\1''\\2', 'g')`;
     const whole = `regexp_replace(${inside}, '^([\\t\\r\\n${FORMULA_STARTS}])', '''\\1')`;

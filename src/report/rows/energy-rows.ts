@@ -10,7 +10,7 @@ import { noRows, type RowSelect, type RowShape, withNames } from './row-select.t
 
 /** Energy as rows. */
 interface EnergyRows extends Omit<RowShape, 'energies'> {
-  /** The report as JSON, which reads the same files. */
+  /** The report that answers in JSON. It reads the same files. */
   report: DayReport;
   /** The statement for the rows of "chosen" (see report/select_days). */
   select: string;

@@ -56,7 +56,7 @@ export function withNames(
   named: ReadonlyArray<{ id: string; name?: string | undefined }>,
 ): { sql: string; parameters: SqlParameters } {
   const names = named.filter(({ name }) => name !== undefined);
-  // Without a join the rows keep their order.
+  // Without names no join is needed, so the rows keep their order.
   if (names.length === 0)
     return { sql: `SELECT *, NULL::VARCHAR AS ${column}_name FROM (\n${sql}\n)`, parameters };
   return {

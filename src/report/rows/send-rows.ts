@@ -12,7 +12,7 @@ import type { ReportRows } from './row-select.ts';
 export interface RowAnswer {
   /** The name of a downloaded file, without its ending. */
   name: string;
-  /** What decides the rows in addition to the facts of the answer in JSON. */
+  /** Further facts that decide the rows. The facts of the answer in JSON always count. */
   facts?: unknown;
   select(signal: AbortSignal): ReportRows | Promise<ReportRows>;
   /** Refuses rows that are too many. */
@@ -20,8 +20,8 @@ export interface RowAnswer {
 }
 
 /**
- * Answers with rows. They are written to a file first, so that a slow caller holds no connection to the
- * database, and an error can still be answered.
+ * Answers with rows. They are written to a file first. So a slow caller does not keep a connection to the
+ * database busy, and an error can still be reported.
  * @returns the number of bytes
  */
 export async function sendRows(
@@ -49,7 +49,10 @@ export async function sendRows(
   return { bytes };
 }
 
-/** The file has no name any more, so the system deletes it when it is closed. */
+/**
+ * Writes the rows to a file and removes the name of the file. The system then deletes the file when it is
+ * closed.
+ */
 async function writeRows(
   connection: DuckDBConnection,
   rows: ReportRows,
