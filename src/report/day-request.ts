@@ -197,7 +197,11 @@ interface PublishedWorkgroup {
 export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: number): void {
   const days = daysBetween(startDay, endDay) + 1;
   if (days < 1) throw invalid('endDate', `the range ends (${endDay}) before it starts (${startDay})`);
-  if (days > daysMax) throw invalid('startDate', `the range has ${days} days, but at most ${daysMax} are allowed; ask for fewer days`);
+  if (days > daysMax)
+    throw invalid(
+      'startDate',
+      `the range has ${days} days, but at most ${daysMax} are allowed; ask for fewer days`,
+    );
 }
 
 /**

@@ -35,7 +35,7 @@ test('a token of device groups sees the balance of its devices and of sites that
   expect(await status(`sites/mine/balance?${range}`)).toEqual([200, '']);
   expect(await status(`balance?${range}`)).toEqual([
     403,
-    'the balance of a workgroup needs a token without device groups; ask for a device (device=) or a site that it sees as a whole',
+    'the balance of a workgroup needs a token without device groups; ask for one device (device=), or for a site if the token may see all its members',
   ]);
   expect(await status(`balance?${range}&device=meter`)).toEqual([
     404,
