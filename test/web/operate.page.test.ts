@@ -45,7 +45,7 @@ testPage('the quarantine shows what was received, and says what trying again bri
   expect(await group.locator('.received').textContent()).toContain('broken');
   expect(await group.textContent()).toContain('garage');
   await part.getByRole('button', { name: 'Try all of it again' }).click();
-  await part.getByText('Nothing of it can be used now').waitFor();
+  await part.getByText('None of it can be used yet').waitFor();
   expect(complaints).toEqual([]);
 });
 

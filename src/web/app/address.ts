@@ -15,7 +15,8 @@ export const pageNames = [
 export type PageName = (typeof pageNames)[number];
 
 /**
- * What is shown, as the part of the URL behind `#`. So every view can be sent as a link, and "back" works.
+ * What the page shows, as the part of the URL behind `#`. So each view can be sent as a link, and the "back"
+ * button of the browser works.
  */
 export interface Address {
   workgroup: string | undefined;

@@ -1,5 +1,6 @@
 /**
- * What the page knows of a token. The service checks the token. The page only reads whom the token is for.
+ * What the page knows of a token. The page does not check the token, because the service does. It only reads
+ * who the token is for and what it allows.
  */
 export interface TokenSession {
   token: string;

@@ -22,8 +22,8 @@ import { ThemeButton } from './theme-button.tsx';
 import { WorkgroupChoice } from './workgroup-choice.tsx';
 
 /**
- * All pages, in the order in which they are listed. "Why" is reached from a number, and belongs to the
- * quality.
+ * All pages, in the order of the list. The page "Why" is not in the list: a person reaches it from a number,
+ * and "Quality" is then marked as the current page.
  */
 const pages: Readonly<
   Record<
@@ -130,7 +130,10 @@ export function Shell(props: {
 /** The pages that show a chosen period. A link from one of them to another keeps the period. */
 const ofPeriod: ReadonlySet<PageName> = new Set(['energy', 'quality', 'budgets']);
 
-/** Links to all pages. On a narrow screen they are a strip, in which the current page is visible. */
+/**
+ * Links to all pages. On a narrow screen they are in a strip, which is scrolled so that the current page is
+ * visible.
+ */
 function PageList(props: { workgroup: string; chosen: PageName; query: Address['query'] }) {
   const { workgroup, chosen, query } = props;
   const strip = useRef<HTMLElement>(null);

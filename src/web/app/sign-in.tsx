@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Logo } from './logo.tsx';
 import { readToken, type TokenSession } from './session.ts';
 
-/** Asks for a token. @param reason why the person is here again */
+/** Asks for a token. @param reason why the person has to sign in again */
 export function SignIn({
   reason,
   onSession,

@@ -32,7 +32,7 @@ export interface AskOptions {
 
 /**
  * Asks the service.
- * @returns undefined if the answer with this entity tag is still right
+ * @returns undefined if the answer with this entity tag has not changed
  * @throws RequestError with the words for people; an AbortError if the signal fires
  */
 export async function askService<Answer>(

@@ -8,7 +8,7 @@ import type { DayChange, DayChanges, DayDetails, DeviceStatuses, PipelineStatus 
 import { deviceKind } from './device-kind.ts';
 import { deviceName, splitSeries } from './series.ts';
 
-/** Something that a person should look at, with the place that leads on. */
+/** Something that a person should look at, with a link to the page that says more. */
 export interface Attention {
   key: string;
   rank: 'bad' | 'doubtful' | 'noted';
@@ -48,7 +48,10 @@ export function findAttention(facts: {
 
 type Facts = Parameters<typeof findAttention>[0];
 
-/** What the pipeline has found. Notes stay on its own page, and devices have lines with their names. */
+/**
+ * The findings of the pipeline. Notes are shown only on its page, and devices are left out because they have
+ * lines of their own with their names.
+ */
 function pipelineFindings({ workgroup, pipeline }: Facts): Attention[] {
   return (pipeline?.findings ?? [])
     .filter(({ severity, about }) => severity !== 'note' && about !== 'device')
@@ -87,7 +90,10 @@ function offlineWords(since: string | null): string {
   return span === undefined ? 'is offline' : `has been offline for ${span}`;
 }
 
-/** Devices of which nobody said that they are offline. Those without energy yesterday have a line already. */
+/**
+ * Devices that are silent without having been announced as offline. Those without energy yesterday already
+ * have another line.
+ */
 function silent({ workgroup, today, details, statuses }: Facts): Attention[] {
   const known = new Set(keysWithout(details, shiftDay(today, -1)).map((key) => splitSeries(key).device));
   const ids = Object.keys(statuses).filter((id) => deviceKind(statuses[id]!) === 'silent' && !known.has(id));
@@ -154,7 +160,7 @@ function withoutEnergy({ workgroup, today, details, nameOf }: Facts): Attention[
   ];
 }
 
-/** Sources with energy before a day, and without on it. */
+/** Sources that have energy on an earlier day, and none on this day. */
 function keysWithout(details: DayDetails, day: LocalDay): string[] {
   const known = Object.entries(details).flatMap(([other, values]) =>
     other < day ? Object.keys(values) : [],
@@ -169,7 +175,7 @@ function namesOf(keys: readonly string[], nameOf: (key: string) => string): stri
   return keys.length === 1 ? name : `${name} and ${plural(keys.length - 1, 'other source')}`;
 }
 
-/** The explanation of the newest day of the only source; the heat map for several. */
+/** Where a line leads: for one source to the explanation of its newest day, for several to the heat map. */
 function placeOf(workgroup: string, details: DayDetails, keys: readonly string[], day: LocalDay) {
   const [first = ''] = keys;
   if (keys.length > 1 || !details[day]?.[first])
@@ -178,8 +184,8 @@ function placeOf(workgroup: string, details: DayDetails, keys: readonly string[]
 }
 
 /**
- * Closed days that have changed, and holes that were filled after they were closed. The past of a source that
- * has just begun is neither: nobody has seen its days without energy.
+ * Closed days that have changed, and days without energy that got some after they were closed. The past of a
+ * new source does not count, because nobody has seen its days without energy.
  */
 function restated({ workgroup, changes, details, nameOf }: Facts): Attention[] {
   const added = changes?.changes.filter(({ kind }) => kind === 'added') ?? [];
@@ -209,7 +215,7 @@ function restated({ workgroup, changes, details, nameOf }: Facts): Attention[] {
   });
 }
 
-/** The first day of each series that was there in time. */
+/** The first day of each series on which its energy was there before the day was closed. */
 function firstDaysOf(details: DayDetails, added: readonly DayChange[]): ReadonlyMap<string, LocalDay> {
   const late = new Set(
     added.flatMap(({ day, device, source }) => [`${day} ${device}.${source}`, `${day} ${device}`]),

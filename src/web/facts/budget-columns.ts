@@ -28,7 +28,7 @@ export function budgetColumns(variance: Variance, period: DaySpan, today: LocalD
         reference: budgetWh,
         state:
           actualWh !== null ? (key === today ? 'provisional' : 'measured') : isFuture ? 'future' : 'missing',
-        // Today is partial by its nature.
+        // Today is always partial, because it is not over.
         mark: (day?.partial && key !== today) || short > 0 ? 'doubtful' : undefined,
         notes: [
           actualWh === null

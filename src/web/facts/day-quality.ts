@@ -3,14 +3,14 @@ import { flagName, sortFlags, worstRank } from '../words/flag-words.ts';
 import { plural } from '../words/number-words.ts';
 import type { DayOfSeries } from './answers.ts';
 
-/** What the values of a day, of several series, say about its quality. */
+/** The quality of a day, from the values of several series. */
 interface DayQuality {
   isProvisional: boolean;
   mark: ColumnMark | undefined;
   notes: string[];
 }
 
-/** The flags that say something. Today is not over, so it is always measured in part. */
+/** The flags that say something. Today is not over, so the flags of a partial day say nothing about it. */
 export function tellingFlags(flags: readonly string[], isToday: boolean): readonly string[] {
   return isToday ? flags.filter((flag) => flag !== 'partial' && flag !== 'estimated') : flags;
 }

@@ -6,7 +6,7 @@ import type { DeviceStatuses } from './answers.ts';
  * - `offline`: it was announced as offline, and that is a fault
  * - `silent`: it has sent nothing for a day, and was not announced as offline, or only as asleep
  * - `unknown`: it has never sent anything
- * - `heard`: it sends data, and nobody says whether it is online
+ * - `heard`: it sends data, and was never announced as online or offline
  * - `asleep`: it said that it goes to sleep, which is not a fault
  */
 export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
@@ -15,8 +15,9 @@ export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep'
 const SILENT_MS = dayMs;
 
 /**
- * The state that was announced, if it can still be true. The service announces silence only with
- * `stream.deviceTimeout` and for its own stream, so an old "online" or "asleep" says nothing.
+ * The kind of a device. It follows the announced state if that can still be true. The service announces
+ * silent devices only with `stream.deviceTimeout` and only for its own stream. So an old "online" or "asleep"
+ * may be wrong.
  */
 export function deviceKind(
   { state, reason, since, lastSeen }: Omit<DeviceStatuses[string], 'name'>,
@@ -24,7 +25,7 @@ export function deviceKind(
 ): KindOfDevice {
   const saidAsleep = reason === 'asleep';
   if (state === 'offline' && !saidAsleep) return 'offline';
-  // Going to sleep is a message too, perhaps the only one.
+  // The announcement of sleep is a message too. It may be the only message of the device.
   const heardAt = lastSeen ?? (saidAsleep ? since : null);
   if (heardAt !== null && nowMs - Date.parse(heardAt) > SILENT_MS) return 'silent';
   if (state === 'offline') return 'asleep';

@@ -30,7 +30,7 @@ interface ColumnsView {
 
 /**
  * How far the column of today reaches. A balance needs all of its sources, so it ends with the last quarter
- * of an hour that all of them have. A source has everything that was measured until now.
+ * of an hour that is known for all of them. A source contains everything that was measured until now.
  */
 const TODAY = { balance: 'up to the last quarter of an hour that is known', series: 'until now' } as const;
 const IN_PART = 'only a part is measured, so the balance is not known';
@@ -46,8 +46,8 @@ export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => num
 };
 
 /**
- * The roles that are measured or computed. A site without a battery has none of its roles, though the balance
- * has zeros for them.
+ * The roles that are measured or computed. A balance has zeros for roles that the site does not have, such as
+ * those of a battery. These are left out.
  */
 export function presentRoles(balances: readonly Balance[]): BalanceRole[] {
   return stackedRoles.filter((role) =>
@@ -76,7 +76,7 @@ export function balanceColumns(
       balance?.days != null && balance.completeDays !== null
         ? { known: balance.completeDays, all: balance.days }
         : undefined;
-    // What comes in and what goes out have no sum.
+    // Energy that comes in and energy that goes out are not added up. The total is that of one side.
     const total = totalOf({ values }, series);
     return columnOf({ key, values, total, details: details?.[key], missing: undefined, daysKnown }, view);
   });
@@ -115,7 +115,7 @@ export function seriesColumns(
     return { known, all: all.length };
   };
   const largestFirst = [...totals].sort(([, a], [, b]) => b - a).map(([key]) => key);
-  // The service has added up the others of a large answer.
+  // In a large answer the service has added up the smaller series as `OTHERS`.
   const named = largestFirst.filter((key) => key !== OTHERS);
   const isOwn = largestFirst.length <= COLOURS && named.length === largestFirst.length;
   const own = isOwn ? named : named.slice(0, COLOURS - 1);
@@ -224,7 +224,7 @@ function columnOf(
   };
 }
 
-/** The same columns with those of another period next to them, in order. */
+/** The columns of a period, each with the column of another period at the same place as its reference. */
 export function withReference(
   { series, columns }: EnergyColumns,
   others: readonly BarColumn[] | undefined,

@@ -6,7 +6,7 @@ import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { splitSeries } from './series.ts';
 
 const LATE_MS = 2 * hourMs;
-/** Fewer days than this are not a usual day. */
+/** With fewer known days than this, nothing counts as usual. */
 const USUAL_DAYS_MIN = 5;
 
 /** A number of a day, and the median of the days before. */
@@ -84,8 +84,8 @@ export function sumOfMonth(
 }
 
 /**
- * The instant up to which the energy of today is known for every source whose device is online: the age of
- * the data by the time of the events.
+ * The instant up to which the energy of today is known. It is the earliest end of the known intervals over
+ * all sources. Sources of devices that are offline are left out.
  * @returns undefined if nothing of today is known
  */
 export function completeUpTo(
@@ -101,9 +101,9 @@ export function completeUpTo(
 }
 
 /**
- * The power of a recent interval, from its energy. It takes the interval with the most known values of the
- * two hours before the last known value, because the last interval lacks devices that are away. Powers are in
- * W; null if not known, or if the site has no source of this role.
+ * The power of a recent interval, from its energy. Of the last two hours with data, it takes the interval
+ * with the most known values, because the newest interval can lack devices whose data comes late. Powers are
+ * in W; null if not known, or if the site has no source of this role.
  * @param quarters the balance of each interval of a day, by the start of the interval
  * @returns undefined if nothing is known
  */

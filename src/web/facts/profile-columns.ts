@@ -14,7 +14,7 @@ export interface ProfileColumns {
   columns: BarColumn[];
   /** The end of the last interval with energy, as a clock time. */
   lastKnown: string | undefined;
-  /** True if that is the end of the day. */
+  /** True if `lastKnown` is the end of the day. */
   isWhole: boolean;
   peak: { time: string; wh: number } | undefined;
   /** Intervals without any energy that lie before the last one with energy. */
@@ -77,8 +77,8 @@ export function profileColumns(
   const series: BarSeries[] = groups.map(({ key, name, tone, side }) => ({ key, name, tone, side }));
   const start = Date.parse(profile.start);
   const own = new Set(groups.flatMap((group) => (group.key === OTHERS ? [] : group.keys)));
-  // The largest series of another day can be different ones. Every series without a colour counts as one of
-  // the others.
+  // On another day other series can be the largest. Each series that has no colour here counts as one of the
+  // others.
   const keysIn = (of: Profile, group: Group) =>
     group.key === OTHERS ? Object.keys(of.energyWh).filter((key) => !own.has(key)) : group.keys;
   const sumAt = (of: Profile, group: Group, index: number) => {
@@ -95,10 +95,11 @@ export function profileColumns(
     const isFuture = !isKnown && fromMs + intervalMs > nowMs - hourMs && index > last;
     const column: BarColumn = {
       key: String(index),
-      // The offset of some zones ends in half an hour, so the clock says where an hour begins.
+      // The offset of some zones is not a whole number of hours, so the local clock decides where an hour
+      // begins.
       tick: clockTime(fromMs, zone).endsWith(':00') ? clockTime(fromMs, zone) : '',
       name: `${clockTime(fromMs, zone)} – ${clockTime(fromMs + intervalMs, zone)}`,
-      // A source that is silent at night leaves nothing out of a picture of all of them.
+      // An interval is known if one of the sources has a value, because some are silent at night.
       values,
       state: isKnown ? 'measured' : isFuture ? 'future' : 'missing',
       notes: [],
@@ -155,7 +156,7 @@ function groupsOf(
         side: roleWords[role].side,
         keys: keys.filter((key) => roles.get(key) === role),
       })),
-      // Sources without a role stay out: they may be contained in the others.
+      // Sources without a role are left out, because other sources may contain them.
     ];
   const sumOf = (key: string) =>
     Math.abs((energyWh[key] ?? []).reduce<number>((sum, wh) => sum + (wh ?? 0), 0));

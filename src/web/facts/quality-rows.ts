@@ -7,7 +7,7 @@ import type { QualityDays, QualityOfDay } from './quality-days.ts';
 
 /**
  * One row for each series, worst first: the series with the most days that are missing, bad or doubtful.
- * @param keys all series that have a row, also those without energy in these days
+ * @param keys all series that get a row, even if they have no energy in these days
  */
 export function qualityRows(
   quality: QualityDays,

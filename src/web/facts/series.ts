@@ -21,8 +21,8 @@ export function seriesName(key: string, devices: DeviceStatuses | undefined): st
 }
 
 /**
- * Names of these series. The name of the device is left out if there is no other, and that of the source if
- * all have the same.
+ * A function that names these series. If they have only one device, the name of the device is left out. If
+ * they all have the same source, the name of the source is left out.
  */
 export function namerOf(
   keys: Iterable<string>,
@@ -51,7 +51,7 @@ export function rolesOf(balances: Balances | undefined): Map<string, BalanceRole
   return roles;
 }
 
-/** The role of each device whose sources all have the same one. */
+/** The roles of devices. A device is left out if its sources have different roles. */
 export function rolesOfDevices(balances: Balances | undefined): Map<string, BalanceRole> {
   const found = new Map<string, Set<BalanceRole>>();
   for (const [key, role] of rolesOf(balances)) {

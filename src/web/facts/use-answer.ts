@@ -17,7 +17,7 @@ export interface Answered<Answer> {
 export const LIVE_MS = 5_000;
 /** For answers that are large, or that change rarely. */
 export const SLOW_MS = 15_000;
-/** For names, settings and sums, of which nobody waits for the newest. */
+/** For names, settings and sums, for which a delay does not matter. */
 export const RARE_MS = minuteMs;
 /** After failures the first wait is `LIVE_MS`. It doubles, up to this. */
 const WAIT_MS_MAX = minuteMs;

@@ -39,7 +39,10 @@ export function chosenDay(query: Readonly<Record<string, string>>, own: string):
 
 export interface DayFacts {
   statuses: DeviceStatuses | undefined;
-  /** Not answered until it is known whether the picture shows roles or sources. */
+  /**
+   * The profile of the day. It stays without an answer until it is known whether the picture shows roles or
+   * sources.
+   */
   profile: Answered<Profile | 'none'>;
   /** The profile in columns. @returns undefined if there is no source */
   columnsOf(profile: Profile | undefined): ProfileColumns | undefined;
@@ -49,7 +52,10 @@ export interface DayFacts {
   marked: readonly string[];
 }
 
-/** Of more devices the answer would be large. Their flags are on the page of quality. */
+/**
+ * The flags of more devices than this are not asked for, because the answer would be large. They are on the
+ * page of quality.
+ */
 const DEVICES_MAX = 150;
 
 /** Asks for everything that the page of a day shows. */
@@ -69,7 +75,7 @@ export function useDayFacts({ day, zone, current, other, device }: ChosenDay): D
   const isBalance = (measured.size > 1 || (measured.size === 1 && hasOthers)) && !device;
   const quarters = useDayBalance(isBalance && day, zone, 'interval');
   const otherQuarters = useDayBalance(isBalance && other, zone, 'interval');
-  // The flags of today say only that it is not over.
+  // The flags of today are not asked for, because they only say that the day is not over.
   const hasFlags = zone === own && day < current && Object.keys(statuses.answer ?? {}).length <= DEVICES_MAX;
   const details = useAnswer<DayDetails>(
     statuses.answer &&

@@ -10,8 +10,8 @@ import { type Answered, useAnswer } from './use-answer.ts';
 const SOURCES_MAX = 100;
 
 /**
- * The profile of a day in any zone. The service has profiles of days of the workgroup, so a day of another
- * zone is cut out of two of them.
+ * The profile of a day in any zone. The service has profiles for days in the zone of the workgroup. So a day
+ * of another zone is cut out of two of these days.
  * @param day undefined: nothing is asked
  * @param device only this one; undefined for all: the sources with most energy, and the sum of the others
  */

@@ -16,7 +16,8 @@ export function pointsOf({ readings }: ExplainedSource): { points: Point[]; low:
       reading.value === null ? [] : [{ reading, ms: Date.parse(reading.time), value: reading.value }],
     )
     .sort((a, b) => a.ms - b.ms);
-  // A spike must not press the readings that count into a line, so it is drawn at the edge.
+  // A spike would make the scale so large that the other readings look like a flat line. So the scale is for
+  // the readings that count, and a spike is drawn at the edge.
   const counted = points.filter(({ reading }) => reading.fate === 'used' || reading.fate === 'repeated');
   const values = (counted.length > 0 ? counted : points).map(({ value }) => value);
   return { points, low: Math.min(...values), high: Math.max(...values) };
@@ -59,7 +60,7 @@ export function nearestPoint(points: readonly Point[], ms: number, reachMs: numb
   return best && Math.abs(best.point.ms - ms) <= reachMs ? best.point : undefined;
 }
 
-/** A time that holds one reading alone: its millisecond. */
+/** A period that contains only this reading: its millisecond. */
 export function spanOf(time: string): { from: string; to: string } {
   return { from: time, to: new Date(Date.parse(time) + 1).toISOString() };
 }

@@ -121,7 +121,7 @@ export function ChangedDays({ query }: { query: Readonly<Record<string, string>>
   );
 }
 
-/** Days that had no energy before are counted alone, because missing is not zero. */
+/** Days that had no energy before are counted separately, because a missing value is not zero. */
 function ChangesInWords({ changes, totals }: Pick<DayChanges, 'changes' | 'totals'>) {
   const added = changes.filter(({ before }) => before === null);
   const addedWh = added.reduce((sum, { after }) => sum + (after.energyWh ?? 0), 0);

@@ -125,7 +125,7 @@ function AuditTrail() {
             <>
               <p class="sentence">
                 {before === undefined ? 'The newest' : 'Older'} {plural(entries.length, 'entry', 'entries')}{' '}
-                of the audit log, newest first. The log can only grow.
+                of the audit log, newest first. New entries are added, and none is ever changed.
               </p>
               <DataTable
                 caption="Audit log, newest first"

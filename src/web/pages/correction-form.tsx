@@ -22,7 +22,7 @@ export const kindNames: Readonly<Record<Exclude<Kind, 'undo'>, string>> = {
   fill: 'Estimate what is missing',
 };
 
-/** Asks for what a correction needs, shows what it would change, and stores it. */
+/** Asks for the facts of a correction, shows what it would change, and stores it. */
 export function CorrectionForm(props: {
   draft: Draft;
   explained: Explained;
@@ -95,7 +95,7 @@ export function CorrectionForm(props: {
   );
 }
 
-/** What a kind of correction needs besides its reason. */
+/** The fields that a kind of correction needs in addition to its reason. */
 function DraftFields(props: { draft: Draft; explained: Explained; source: ExplainedSource }) {
   const { draft, explained, source } = props;
   const { zone } = useContext(PageWorkContext);
@@ -225,7 +225,7 @@ function bodyOf(
     }
     case 'exclude':
     case 'fill': {
-      if (to <= from) return 'The time must end after it begins.';
+      if (to <= from) return 'The end must be later than the beginning.';
       const replace = draft.kind === 'fill' && form.has('replace');
       return { kind: draft.kind, device, source, from, to, reason, ...(replace && { replace }) };
     }

@@ -48,7 +48,7 @@ export function DayControls(props: {
             key: shiftDay(day, -back),
             name: `${backNames[back]}, ${shortDay(shiftDay(day, -back))}`,
           })),
-          // A link can name any day.
+          // A link can name a day that is not in the list, so it is added.
           ...(other && !daysBack.some((back) => shiftDay(day, -back) === other)
             ? [{ key: other, name: longDay(other) }]
             : []),

@@ -32,7 +32,7 @@ const filterNames: Readonly<Record<DeviceFilter, string>> = {
   online: 'Online',
   heard: 'Sending data',
   asleep: 'Asleep',
-  unknown: 'Never heard of',
+  unknown: 'Never sent data',
 };
 
 /** Which devices are online, since when and why, and their last thirty days. */
@@ -123,7 +123,7 @@ function DeviceTable(props: {
         <Empty title="No device is found">Choose another state, or another name.</Empty>
       ) : (
         <DataTable
-          caption="Devices, those that need a look first"
+          caption="Devices; those that need a look come first"
           rows={shown}
           keyOf={({ id }) => id}
           columns={[
@@ -191,7 +191,7 @@ function devicesSentence(rows: readonly DeviceRow[]): string {
     (counts.online > 0 || counts.heard === 0) &&
       `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 ? 'is' : 'are'} online.`,
     counts.heard > 0 &&
-      `${countText(counts.heard)} of ${plural(rows.length, 'device')} ${counts.heard === 1 ? 'sends' : 'send'} data, and nobody says when one falls silent: see stream.deviceTimeout.`,
+      `${countText(counts.heard)} of ${plural(rows.length, 'device')} ${counts.heard === 1 ? 'sends' : 'send'} data. The service does not report silent devices; the setting stream.deviceTimeout changes that.`,
     counts.offline > 0 &&
       `${countText(counts.offline)} ${counts.offline === 1 ? 'is' : 'are'} offline and should be looked at.`,
     counts.silent > 0 &&

@@ -30,7 +30,7 @@ export function EnergyPage({ query }: { query: Query }) {
     SLOW_MS,
   );
   const roles = rolesOf(balances.answer);
-  // One role alone has nothing to be balanced with.
+  // A balance needs at least two roles.
   const present = stackedRoles.filter((role) => [...roles.values()].includes(role));
   const options = [
     ...(present.length > 1 ? [{ key: 'balance', name: 'Balance' }] : []),

@@ -53,14 +53,15 @@ export function EnergyPicture(props: PictureProps) {
   const known = show === 'meters' ? meters.length : Object.keys(statuses ?? {}).length;
   const values = device && ofDevices(show) ? 0 : known * countDays(period.from, period.to);
   const isTooMuch = values > VALUES_MAX;
-  // The service adds up what has no colour of its own.
+  // Of these the service can add up the smaller series, which get no separate colour.
   const mayAddUp = show === 'devices' || show === 'sources';
   // Without flags an answer is a third of the size.
   const isLarge = values > DETAILS_MAX;
   const balancePath = (of: DaySpan) =>
     `${site === undefined ? '' : `sites/${encodeURIComponent(site)}/`}balance?${daysQuery(of)}&resolution=${grain}`;
   const path = (of: DaySpan) => {
-    // A balance has no flags of its own. Those of the sources are shown, if all of them are part of it.
+    // A balance has no details. Its columns show the flags of the sources, but only if the balance contains
+    // all of them.
     if (isBalance && (site !== undefined || grain !== 'day' || isLarge)) return undefined;
     if (!isBalance && isTooMuch && !mayAddUp) return undefined;
     if (show === 'meters') return `meter-data?${daysQuery(of)}`;

@@ -41,7 +41,7 @@ export function energySentence(facts: {
       {missing > 0 &&
         `${plural(missing, grain)} of ${countText(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
       {partly > 0 && `On ${plural(partly, grain)} a part is missing. `}
-      {!isTodayKnown && 'Of today a part is not known yet. '}
+      {!isTodayKnown && 'A part of today is not known yet. '}
       {doubtful > 0 &&
         `${plural(doubtful, grain)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`}
     </>

@@ -33,7 +33,7 @@ const DAYS = { usual: 30, ofManyMost: 7, ofManyLeast: 2, least: 7 };
  */
 const MANY_DEVICES = 150;
 const VALUES_OF_MANY = 4_500;
-/** A short list stands in one line with nothing next to it. */
+/** A list with at most this many lines takes the whole width, with nothing next to it. */
 const CALM_MAX = 2;
 const ROWS_MAX = 12;
 

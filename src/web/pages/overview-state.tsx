@@ -25,7 +25,7 @@ export function OverviewState(props: {
   const { all, unknown, heard, online, asleep } = countKinds(kinds);
   // Devices that never sent anything are listed on their page.
   const known = all - unknown;
-  // If no device reports when it comes and goes, we only know which ones send data.
+  // If no device was ever announced as online, the page can only say which ones send data.
   const [heardOf, heardAs] = online === 0 && heard > 0 ? [heard, 'sending data'] : [online, 'online'];
   const state = worst?.rank ?? 'good';
   return (

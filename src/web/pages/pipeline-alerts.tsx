@@ -24,7 +24,8 @@ export function PipelineAlerts() {
     await send(path, body);
     alerts.refresh();
   };
-  // Most workgroups have no channel, and a card that vanishes would move the others.
+  // Most workgroups have no channel. Nothing is shown while the answer is awaited, because a card that
+  // disappears again would move the others.
   if (!alerts.answer || alerts.answer.channels.length === 0) return null;
   return (
     <section class="card" aria-labelledby="alerts">

@@ -138,7 +138,7 @@ function SetAside({ rows, nameOf }: { rows: QuarantineAnswer['setAside']; nameOf
 }
 
 function retriedWords({ series, messages, backfill }: RetryAnswer): string {
-  if (series === 0 && messages === 0) return 'Nothing of it can be used now. Mend the cause, then try again.';
+  if (series === 0 && messages === 0) return 'None of it can be used yet. Remove the cause, then try again.';
   return [
     series > 0 && `${plural(series, 'series', 'series')} ${series === 1 ? 'is' : 'are'} computed again.`,
     messages > 0 &&

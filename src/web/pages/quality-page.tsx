@@ -264,7 +264,10 @@ function linkToWhy(workgroup: string, key: string, day: string): string {
   return linkTo(workgroup, 'why', { ...splitSeries(key), day });
 }
 
-/** Days of a short period have their number, and days of a long one only the first of each month its name. */
+/**
+ * The label of a day. In a short period each day has its number. In a long period only the first day of a
+ * month has a label.
+ */
 function tickOf(day: string, days: readonly string[]): string {
   if (days.length > DAYS_MAX.source) return day.endsWith('-01') ? dayAndMonth(day) : '';
   return dayTick(day, days[0]!);

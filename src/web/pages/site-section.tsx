@@ -89,12 +89,12 @@ function BudgetSentence(props: { variance: Variance; period: DaySpan; daysToLook
       )}
       {scenario && ` (${scenario})`}. {daysToLookAt > 0 && `${plural(daysToLookAt, 'day')} to look at. `}
       {metersWithoutBudget.length > 0 &&
-        `Without a budget, so on neither side: ${listWords(metersWithoutBudget)}.`}
+        `Left out, because they have no budget: ${listWords(metersWithoutBudget)}.`}
     </>
   );
 }
 
-/** How far the energy is on its way to the budget of the whole period. */
+/** How much of the budget of the whole period is reached. */
 function Pace({ total }: { total: Variance['total'] }) {
   const { actualWh, budgetToDateWh, budgetOfAllDaysWh } = total;
   const most = Math.max(actualWh, budgetOfAllDaysWh);
@@ -180,7 +180,7 @@ function ReconciliationSentence({ total }: { total: Reconciliation['total'] }) {
 
 const DAYS_NAMED = 8;
 
-/** Days by name, with the reason why they are left out. */
+/** A list of days that are left out, each with the reason. */
 function LeftOutDays({ title, days }: { title: string; days: readonly LeftOut[] }) {
   const { workgroup } = useContext(PageWorkContext);
   if (days.length === 0) return null;

@@ -18,7 +18,7 @@ import { WhySource } from './why-source.tsx';
 export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) {
   const { workgroup, today } = useContext(PageWorkContext);
   const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
-  // Devices of imports have no status, so the devices with energy are listed too.
+  // Devices from imports have no status. So devices that have energy are listed too.
   const energy = useAnswer<DailyEnergy>(
     `daily-energy?startDate=${shiftDay(today, -6)}&endDate=${today}`,
     RARE_MS,
@@ -42,8 +42,8 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   // One source at a time, because a device can have many.
   const source = query.source ?? sources[0]?.source;
   const isDecided = details.answer !== undefined || details.failure !== undefined;
-  // An explanation is made by the worker, at some cost. It is asked for again only if the published day has
-  // changed.
+  // The worker has to compute an explanation, which takes time. So it is asked for again only if the
+  // published day has changed.
   const explained = useAnswer<Explained>(
     deviceParameter &&
       isDecided &&

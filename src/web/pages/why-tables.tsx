@@ -59,7 +59,7 @@ export function ReadingTable(props: {
         Only readings that are not used
       </label>
       {source.readingsLeftOut > 0 && (
-        <p class="muted">{source.readingsLeftOut} readings more are not listed.</p>
+        <p class="muted">{source.readingsLeftOut} more readings are not listed.</p>
       )}
       <DataTable
         caption="Readings"

@@ -50,7 +50,7 @@ function TimeFor({ since }: { since: string }) {
   );
 }
 
-/** When a device has sent its newest data. Data that were sent late can come while it is offline. */
+/** When the newest data of a device came. Data can come late, while the device counts as offline. */
 export function LastData({ row: { kind, status } }: { row: DeviceRow }) {
   const { since, lastSeen } = status;
   const isLate = kind === 'offline' && since !== null && lastSeen !== null && lastSeen > since;

@@ -17,7 +17,8 @@ export function PeriodPicker(props: {
 }) {
   const { period, today, linkTo, kinds = allKinds } = props;
   const kind = kindOf(period);
-  // Another kind shows the end of what is shown now, but nothing beyond today.
+  // Another kind of period shows the one that contains the end of the current period, or today if that end is
+  // later than today.
   const anchor = period.to > today && period.from <= today ? today : period.to;
   const go = (next: DaySpan) => {
     if (isDay(next.from) && isDay(next.to) && next.from <= next.to) location.hash = linkTo(next);
@@ -69,12 +70,12 @@ export function PeriodPicker(props: {
   );
 }
 
-/** A range; both ends are the changed day if they would be the wrong way round. */
+/** A range. If its first day would be after its last day, both are the day that was changed. */
 function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): DaySpan {
   return from <= to ? { from, to } : { from: changed, to: changed };
 }
 
-/** One step through time; without a link it leads nowhere. */
+/** A link to the day or period before or after. Without an address it is shown, but leads nowhere. */
 export function StepLink({
   to,
   label,

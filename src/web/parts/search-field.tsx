@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 const WAIT_MS = 250;
 
-/** A field that narrows a list while a person types. */
+/** A field for text. The list shows only what matches the text while a person types. */
 export function SearchField(props: { label: string; text: string; onText(text: string): void }) {
   const { label, text, onText } = props;
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** How something is: a sign that differs by shape, and a word. */
+/** A state as a word with a sign. Signs differ by their shape, not only by colour. */
 export type StateKind = 'good' | 'noted' | 'doubtful' | 'bad' | 'calm';
 
 const shapes: Readonly<Record<StateKind, string>> = {

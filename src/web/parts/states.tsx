@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Failure } from '../facts/ask-service.ts';
 import type { Answered } from '../facts/use-answer.ts';
 
-/** Keeps the place of what is being read, so that nothing jumps. */
+/** Takes the place of a part that is being loaded, so that the rest of the page does not move. */
 export function Loading({ height = 120, what }: { height?: number; what: string }) {
   return (
     <div class="loading" style={{ minHeight: `${height}px` }} role="status">
@@ -44,7 +44,7 @@ export function Failed({ failure, onRetry }: { failure: Failure; onRetry?: () =>
   );
 }
 
-/** The state of an answer, or what is made of it. An old answer stays while a newer one cannot be had. */
+/** Shows an answer, or why there is none. An old answer stays while the service cannot give a newer one. */
 export function Shown<Answer>(props: {
   of: Answered<Answer>;
   what: string;

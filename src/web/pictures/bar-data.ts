@@ -23,7 +23,7 @@ export interface BarColumn {
   /** For each series Wh, or null if it is not known. */
   values: ReadonlyArray<number | null>;
   state: ColumnState;
-  /** True if it is missing, though some of its sources have energy. */
+  /** True if the column is missing, but some of its sources have energy. */
   isPart?: boolean;
   mark?: ColumnMark | undefined;
   /** In words, for the line above the picture and for screen readers. */
@@ -40,7 +40,7 @@ interface Bar {
 
 /** Columns before the first one with data are not a gap: the devices may not have been there. */
 export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
-  // A mark shows that there were readings, though the column has no sum.
+  // A column with a mark has readings, even if it has no sum.
   const first = columns.findIndex(
     ({ values, mark, isPart }) => mark !== undefined || isPart || values.some((wh) => wh !== null),
   );
@@ -71,8 +71,8 @@ export function stack(column: BarColumn, series: readonly BarSeries[]): Bar[] {
 }
 
 /**
- * The energy of a column on the upper side, or on the lower one if there is no other. Null if nothing is
- * known.
+ * The energy of a column above the axis. If no series is above the axis, it is the energy below the axis.
+ * Null if nothing is known.
  */
 export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
   const hasUpper = series.some(({ side }) => side === 1);
@@ -83,9 +83,9 @@ export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarS
 }
 
 /**
- * The value that is compared with another period. It is the sum of a stack. A column with two sides has no
- * sum, because energy comes in on one side and goes out on the other. Then it is the value of the first
- * series, which is the production if there is one.
+ * The value that is compared with another period. For a column with one side it is the sum. A column with two
+ * sides has no sum, because energy comes in on one side and goes out on the other. So it is the value of the
+ * first series there, which is the production if there is any.
  */
 export function comparableOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
   return isTwoSided(series) ? (column.values[0] ?? null) : totalOf(column, series);

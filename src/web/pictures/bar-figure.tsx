@@ -7,8 +7,8 @@ import { type BarColumn, type BarSeries, isTwoSided, stack, totalOf } from './ba
 import { StackedBars } from './stacked-bars.tsx';
 
 /**
- * Stacked bars with the sentence before them, and a legend that shows the values of the column under the
- * pointer or with the focus.
+ * Stacked bars with a sentence before them and a legend. The legend shows the values of the column that is
+ * under the pointer or has the focus.
  */
 export function BarFigure(props: {
   /** What the picture shows, in words. It is also what a screen reader reads. */
@@ -35,7 +35,7 @@ export function BarFigure(props: {
     return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
   };
   const reference = sum(shownColumns.map((one) => one.reference));
-  // What comes in and what goes out have no sum.
+  // Energy that comes in and energy that goes out are not added up.
   const isOneSided = !isTwoSided(series);
   const marks = [...new Set(columns.flatMap(({ mark }) => mark ?? []))];
   return (
@@ -75,7 +75,7 @@ export function BarFigure(props: {
                 type="button"
                 class="legend-item"
                 aria-pressed={chosen === one.key}
-                title={chosen === one.key ? 'Show all alike' : 'Show this one before the others'}
+                title={chosen === one.key ? 'Show all series equally' : 'Highlight this series'}
                 onPointerEnter={() => setPointed(one.key)}
                 onPointerLeave={() => setPointed(undefined)}
                 onClick={() => setChosen(chosen === one.key ? undefined : one.key)}

@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks';
 
 /**
- * A finger cannot point without pressing. So the first touch of a part of a picture shows its values, as
- * pointing does, and the second one leads on.
+ * A finger cannot point at something without touching it. So the first touch of a part of a picture only
+ * shows its values. The second touch follows the link.
  */
 export function useFirstTouch() {
   const isFirst = useRef(false);
@@ -14,7 +14,7 @@ export function useFirstTouch() {
     onDown(event: PointerEvent, isShown: boolean): void {
       isFirst.current = event.pointerType === 'touch' && !isShown;
     },
-    /** True if a click only shows. It must not lead on. */
+    /** True if a click only shows the values and must not follow the link. */
     isShowing: () => isFirst.current,
   };
 }

@@ -17,8 +17,8 @@ const BAR_HEIGHT = 22;
 const LEAST_WIDTH = 4;
 
 /**
- * Gaps on a time line, from a while before the first one until now. What can be filled is hatched, what is
- * lost is solid. The table below says the same, so screen readers skip it.
+ * Gaps on a time line, from a while before the first one until now. Gaps that can be filled are hatched, and
+ * lost ones are solid. Screen readers skip the line, because the table below says the same.
  */
 export function GapLine({ gaps }: { gaps: readonly Gap[] }) {
   const { zone } = useContext(PageWorkContext);

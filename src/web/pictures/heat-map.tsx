@@ -16,7 +16,7 @@ export interface HeatRow {
 }
 
 const AXIS_HEIGHT = 22;
-/** With more rows than this, rows are lower. */
+/** If there are more rows than this, each row is lower. */
 const ROWS_OF_USUAL_HEIGHT = 60;
 const LOW_ROW_HEIGHT = 15;
 /** The width of a character in the names of rows, in pixels. */
@@ -169,7 +169,10 @@ function ColumnNames(props: { columns: HeatColumns; gutter: number; band: number
   );
 }
 
-/** Rows of which the cells of one state are one path. A path for each row would be thousands of elements. */
+/**
+ * The rows of a block. In a block all cells of one state are drawn as one path, because a path for each row
+ * would need thousands of elements.
+ */
 const ROWS_OF_BLOCK = 20;
 
 function blocksOf(

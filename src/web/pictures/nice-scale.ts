@@ -18,7 +18,7 @@ export function niceScale(low: number, high: number, count = 4): Scale {
   return { ...wrap(bottom, top === bottom ? bottom + 1 : top, count), isEmpty: top === bottom };
 }
 
-/** The same, without zero if the values are far from it. */
+/** Like `niceScale`, but the scale leaves out zero if the values are far from it. */
 export function closeScale(low: number, high: number, count = 4): Scale {
   if (low === high) return wrap(low - 1, high + 1, count);
   return wrap(low, high, count);

@@ -1,5 +1,6 @@
 /**
- * A small profile without axes. Gaps stay gaps. It repeats what stands next to it, so screen readers skip it.
+ * A small profile without axes. Missing values stay empty. Screen readers skip it, because the text next to
+ * it says the same.
  */
 export function Spark({ values, tone }: { values: ReadonlyArray<number | null>; tone: string }) {
   const most = Math.max(1, ...values.map((value) => Math.abs(value ?? 0)));

@@ -135,7 +135,9 @@ function Grid({
   );
 }
 
-/** All ticks have as many digits as their step needs. */
+/**
+ * The text of a tick. All ticks have the same number of decimals, which is the number that the step needs.
+ */
 function tickText(value: number, step: number, unit: Unit): string {
   const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / unit.size) - 1e-9)));
   return new Intl.NumberFormat(undefined, {
@@ -144,7 +146,9 @@ function tickText(value: number, step: number, unit: Unit): string {
   }).format(value / unit.size);
 }
 
-/** The reference as steps from column to column. It has a gap if a column has none. */
+/**
+ * The references of the columns as a line with steps. The line is interrupted at columns without a reference.
+ */
 function stepsOf(
   columns: readonly BarColumn[],
   xOf: (index: number) => number,

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * The width of an element in pixels, so that text in pictures has its own size at every width. 0 before the
- * first layout.
+ * The width of an element in pixels. With it a picture is drawn at its real size, so that its text has the
+ * same size at every width. 0 before the first layout.
  */
 export function useWidth<Shown extends HTMLElement>() {
   const ref = useRef<Shown>(null);

@@ -3,7 +3,7 @@ import { hourMs } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import { BARS_HEIGHT, BARS_TOP, GUTTER, READINGS_TOP, WHY_HEIGHT, type WhyPlace } from './why-place.ts';
 
-/** In a picture that is narrower than this, fewer hours are named. */
+/** If a picture is narrower than this, fewer hours have labels. */
 const WIDTH_OF_MANY_HOURS = 560;
 
 /** The unit, and a line for each tick of the values. */

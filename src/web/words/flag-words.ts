@@ -1,10 +1,10 @@
 /**
- * How much a flag matters: `bad` energy is not to be trusted, `doubtful` energy is partly a guess, `noted`
- * energy is right.
+ * How much a flag matters. `bad`: the energy cannot be trusted. `doubtful`: a part of the energy is a guess.
+ * `noted`: the energy is right.
  */
 type FlagRank = 'bad' | 'doubtful' | 'noted';
 
-/** The quality flags of days in a few words. Their order is that of their weight. */
+/** The quality flags of days in a few words, the most important first. */
 export const flagWords: Readonly<Record<string, { rank: FlagRank; words: string }>> = {
   unavailable: { rank: 'bad', words: 'its series is set aside, because it cannot be computed' },
   contradicted: { rank: 'bad', words: 'two methods disagree' },
@@ -50,7 +50,10 @@ export function flagName(flag: string): string {
   return plainNames[flag] ?? flag.replaceAll('_', ' ');
 }
 
-/** The name of a flag, its name in the interface if that is another one, and its meaning. */
+/**
+ * The name of a flag and its meaning. If its name in the interface of the service differs, that name is there
+ * too.
+ */
 export function flagText(flag: string): string {
   const words = flagWords[flag]?.words;
   return `${flagName(flag)}${plainNames[flag] ? ` (${flag})` : ''}${words ? `: ${words}` : ''}`;

@@ -50,7 +50,7 @@ export function addMonths(day: LocalDay, count: number): LocalDay {
   return shiftDay(dayAt(first), Math.min(date, lastDate) - 1);
 }
 
-/** Its midnight in UTC, for formatters that use UTC. */
+/** The midnight at which a day begins in UTC, for formatters that use UTC. */
 export function msOf(day: LocalDay): number {
   return Date.parse(`${day}T00:00:00Z`);
 }

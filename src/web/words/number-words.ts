@@ -14,7 +14,7 @@ const energyUnits: readonly Unit[] = [
 ];
 const powerUnits: readonly Unit[] = energyUnits.map(({ name, size }) => ({ name: name.slice(0, -1), size }));
 
-/** The largest unit of which the value has at least one. */
+/** The largest unit in which the value is at least 1. */
 export function energyUnit(wh: number): Unit {
   return unitOf(energyUnits, wh);
 }
@@ -52,7 +52,7 @@ export function countText(value: number): string {
   return numberFormat(0).format(value);
 }
 
-/** A value with as many digits as it has, at most three behind the point. */
+/** A value with all its digits, but at most three decimals. */
 export function formatValue(value: number): string {
   return new Intl.NumberFormat(undefined, { maximumFractionDigits: 3 }).format(value);
 }

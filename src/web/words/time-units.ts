@@ -1,4 +1,4 @@
-/** Times in ms. The page loads no code of the server, so it has constants of its own. */
+/** Times in ms. The page loads no code of the server, so it cannot use the constants there. */
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;

@@ -7,8 +7,8 @@ export function boundsOfDay(day: LocalDay, zone: string): { startMs: number; end
 }
 
 /**
- * Steps to the boundary of the day, because clocks also change at midnight. All current offsets are whole
- * quarters of an hour.
+ * Looks for the beginning of the day in steps, because clocks can change at midnight. All current offsets are
+ * whole quarters of an hour, so a step is a quarter of an hour.
  */
 function startOfDay(day: LocalDay, zone: string): number {
   let ms = msOf(day);
@@ -29,8 +29,8 @@ export function isZone(text: string | undefined): text is string {
 }
 
 /**
- * The zones that a day can be shown in: that of the workgroup, that of the browser, UTC, and the one of the
- * address.
+ * The zones in which a day can be shown: the zone of the workgroup, the zone of the browser, UTC, and the
+ * zone in the address.
  */
 export function zoneChoices(own: string, chosen: string): Array<{ key: string; name: string }> {
   const browser = Intl.DateTimeFormat().resolvedOptions().timeZone;

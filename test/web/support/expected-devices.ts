@@ -13,7 +13,7 @@ const words: Readonly<Record<string, [filter: string, state: string]>> = {
   online: ['Online', 'online'],
   heard: ['Sending data', 'sends data'],
   asleep: ['Asleep', 'asleep'],
-  unknown: ['Never heard of', 'no message yet'],
+  unknown: ['Never sent data', 'no message yet'],
 };
 
 /** The page of devices. @param opened the device whose card is open */
@@ -41,7 +41,7 @@ export async function deviceLines(id: string, facts: Facts, opened?: string): Pr
   const sentence = [
     (online > 0 || heard === 0) && `${count(online)} ${of} ${are(online)} online.`,
     heard > 0 &&
-      `${heard} ${of} ${heard === 1 ? 'sends' : 'send'} data, and nobody says when one falls silent: see stream.deviceTimeout.`,
+      `${heard} ${of} ${heard === 1 ? 'sends' : 'send'} data. The service does not report silent devices; the setting stream.deviceTimeout changes that.`,
     countOf('offline') > 0 &&
       `${countOf('offline')} ${are(countOf('offline'))} offline and should be looked at.`,
     countOf('silent') > 0 &&

@@ -222,7 +222,7 @@ export function missingWords(
     missing > 0 &&
       `${many(missing, one)} of ${count(begun.length)} ${missing === 1 ? 'has' : 'have'} no data.`,
     partly > 0 && `On ${many(partly, one)} a part is missing.`,
-    isTodayPart && 'Of today a part is not known yet.',
+    isTodayPart && 'A part of today is not known yet.',
     doubtful > 0 &&
       `${many(doubtful, one)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`,
   ]

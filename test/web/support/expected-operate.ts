@@ -309,7 +309,7 @@ export async function configurationLines(id: string, { zone }: Facts): Promise<s
         ),
     ),
     entries.length > 0
-      ? `The newest ${many(entries.length, 'entry', 'entries')} of the audit log, newest first. The log can only grow.`
+      ? `The newest ${many(entries.length, 'entry', 'entries')} of the audit log, newest first. New entries are added, and none is ever changed.`
       : '',
     ...entries.slice(0, 50).map(({ at: time, actor, action, target, data }) =>
       row(
