@@ -26,7 +26,10 @@ export async function deliverToS3(
   if (head.kind === 'refused') throw retried(s3Failure(place, 'get', head));
   const stored = head.result;
   const isOther = (what: string) =>
-    new TransientError('DestinationDiffers', `${place} has ${what}; check if another program writes it`);
+    new TransientError(
+      'DestinationDiffers',
+      `${place} has ${what}; check whether another program writes to it`,
+    );
   if (Number(stored['content-length']) !== bytes)
     throw isOther(`${stored['content-length']} bytes instead of the stored ${bytes}`);
   if ((stored['x-amz-meta-sha256'] ?? sha256) !== sha256) throw isOther('other content than was stored');

@@ -42,7 +42,7 @@ export async function connectHomeAssistant(
     if (greeting.type !== 'auth_required')
       throw new TerminalError(
         'HomeAssistantUnknown',
-        `${host} does not speak as Home Assistant does; check the address`,
+        `${host} does not answer like Home Assistant; check the address`,
       );
     socket.send(JSON.stringify({ type: 'auth', access_token: token }));
     const { type } = await answers.next(GREETING_MS_MAX);
@@ -109,7 +109,7 @@ function readAnswers(socket: WebSocket, host: string, signal: AbortSignal) {
           )
         : new TransientError(
             'HomeAssistantUnreachable',
-            `Home Assistant at ${host} does not answer, or its certificate is not trusted; check the address, and NODE_EXTRA_CA_CERTS for an authority of your own`,
+            `Home Assistant at ${host} does not answer, or its certificate is not trusted; check the address; if you have your own certificate authority, set NODE_EXTRA_CA_CERTS`,
           ),
     );
   socket.addEventListener('open', () => {

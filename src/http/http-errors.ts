@@ -88,7 +88,7 @@ function challengeOf(error: StreamError): string | undefined {
 export function toStreamError(error: unknown, request: FastifyRequest, logger: Logger): StreamError {
   // The caller has disconnected during the body, so nobody reads the answer.
   if (request.raw.destroyed && !request.raw.complete)
-    return new StreamError('InvalidRequest', 'the request ended before its body did');
+    return new StreamError('InvalidRequest', 'the request ended before its body was complete');
   const known = knownError(error, request);
   if (known !== undefined) {
     if (known.status === 503 && known.cause !== undefined)

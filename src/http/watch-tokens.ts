@@ -72,7 +72,7 @@ function cutOff(socket: unknown): void {
 function perhapsDone(): StreamError {
   return new StreamError(
     'InvalidToken',
-    'the token is not valid any more; what was asked for may have been done',
+    'the token is not valid any more; the request may already have been carried out',
   );
 }
 

@@ -23,7 +23,7 @@ export function brokerRefusal(error: Error & { code?: unknown }, settings: MqttI
       ? `the broker wants a certificate of its clients (${code}); set clientCertificate and clientKey`
       : `the broker refuses the client certificate (${code}); correct clientCertificate and clientKey`;
   if (code === 'CERT_HAS_EXPIRED')
-    return 'the certificate of the broker has ended; let its operator renew it';
+    return 'the certificate of the broker has expired; ask its operator to renew it';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `the certificate of the broker is for another name; write the name of the certificate into url (${errorMessage(error)})`;
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code))

@@ -52,7 +52,7 @@ export function mailFailure(settings: MailSettings, error: unknown): TransientEr
   if (/certificate has expired/i.test(message))
     return new TransientError(
       'MailServerUntrusted',
-      `the certificate of ${server} has ended; let its operator renew it`,
+      `the certificate of ${server} has expired; ask its operator to renew it`,
     );
   if (/certificate|altnames/i.test(message))
     return new TransientError(

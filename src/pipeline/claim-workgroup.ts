@@ -84,6 +84,6 @@ function recordRollBack(
 function needsBucket({ root }: LakePaths): TerminalError {
   return new TerminalError(
     'LakeIncomplete',
-    `the lake ${root} has not all of its files: they were being copied from the bucket of storage.s3, which is not configured any more. Configure storage.s3 again until "wattline status" shows no missing files, or stop the service and run "wattline restore --force" with the place of a backup`,
+    `the lake ${root} is not complete: its files were being copied from the bucket of storage.s3, which is not configured any more. Configure storage.s3 again until "wattline status" shows no missing files, or stop the service and run "wattline restore --force" with the place of a backup`,
   );
 }

@@ -105,7 +105,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
       'RedisUnreachable',
       `Redis at ${host} cannot be used for the stream (${problem}); ${
         options.sentinels
-          ? `stream.redisSentinels must lead to those that watch ${hostname}, the host of stream.redisUrl`
+          ? `stream.redisSentinels must name the sentinels that watch ${hostname}, the host of stream.redisUrl`
           : 'start it, or set stream.redisUrl'
       }`,
     );

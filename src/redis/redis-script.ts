@@ -57,7 +57,7 @@ export function createScriptRunner(commands: Redis, host: string, replicasMin: n
     if (Number(replicas) < replicasMin)
       throw new TransientError(
         'RedisNotReplicated',
-        `${replicas} of at least ${replicasMin} replicas of Redis at ${host} had the messages within ${REPLICAS_MS} ms (stream.redisReplicasMin); they are stored and not acknowledged: start the replicas, or lower it`,
+        `${replicas} of at least ${replicasMin} replicas of Redis at ${host} had the messages within ${REPLICAS_MS} ms (stream.redisReplicasMin); they are stored, but not acknowledged: start the replicas, or lower this setting`,
       );
     return answer;
   };

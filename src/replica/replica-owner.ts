@@ -174,7 +174,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     await runAtATime(bundled, UPLOADS_AT_A_TIME, async (key) => {
       const bytes = (await source.get(key, { signal })) ?? missing(store, key);
       if (sha256Hex(bytes) !== files.get(key)!.sha256)
-        throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');
+        throw damagedObject(store.address, key, 'its SHA-256 differs from the recorded one');
       await store.put(key, { bytes }, signal);
       stored.add(key);
     });

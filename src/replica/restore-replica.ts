@@ -48,7 +48,7 @@ export async function findReplicaCommit(
   }
   throw new TerminalError(
     'NothingToRestore',
-    `${store.address} has nothing to restore: ${listed.length === 0 ? 'it has no commits; check the bucket and the workgroup' : `its commits are ${listed[0]} to ${listed.at(-1)}, and none of them up to the one that you asked for has data`}`,
+    `${store.address} has nothing to restore: ${listed.length === 0 ? 'it has no commits; check the bucket and the workgroup' : `its commits are ${listed[0]} to ${listed.at(-1)}, but neither the one that you asked for nor an earlier one has data`}`,
   );
 }
 

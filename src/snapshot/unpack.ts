@@ -178,7 +178,7 @@ async function unpackOne(
     return receiveFile(bytesOfPack(), join(keepIn, pack.key), pack, { damaged, signal });
   const hash = createHash('sha256');
   for await (const bytes of bytesOfPack()) hash.update(bytes);
-  if (hash.digest('hex') !== pack.sha256) throw damaged('its SHA-256 is not the noted one');
+  if (hash.digest('hex') !== pack.sha256) throw damaged('its SHA-256 differs from the recorded one');
 }
 
 async function blockOf(

@@ -187,7 +187,7 @@ async function writeContent(path: string, content: ObjectContent, signal?: Abort
 export function changedFile(path: string): TerminalError {
   return new TerminalError(
     'FileDamaged',
-    `${path} is damaged or has changed: its SHA-256 is not the noted one`,
+    `${path} is damaged or has changed: its SHA-256 differs from the recorded one`,
     {
       details: { path },
     },
@@ -236,7 +236,7 @@ function failure(error: unknown, path: string): unknown {
     case 'EISDIR':
       return new TerminalError(
         'FolderWrong',
-        `${path}: a file stands where a folder is needed, or the other way`,
+        `${path}: a file is in the place of a folder, or a folder in the place of a file; move it away`,
         {
           cause: error,
         },

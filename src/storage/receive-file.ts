@@ -39,7 +39,7 @@ export async function receiveFile(
       }
       if (bytes !== expected.bytes)
         throw damaged(`it has ${bytesInWords(bytes)} instead of ${bytesInWords(expected.bytes)}`);
-      if (hash.digest('hex') !== expected.sha256) throw damaged('its SHA-256 is not the noted one');
+      if (hash.digest('hex') !== expected.sha256) throw damaged('its SHA-256 differs from the recorded one');
       await file.sync();
     } finally {
       await file.close();

@@ -114,7 +114,7 @@ async function checkMessageTable(connection: DuckDBConnection): Promise<void> {
   if (actual !== expected) {
     throw new TerminalError(
       'SchemaMismatch',
-      `table message has the columns (${actual}); landing writes (${expected})`,
+      `table message has the columns (${actual}), but landing writes (${expected})`,
     );
   }
 }

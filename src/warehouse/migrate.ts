@@ -63,7 +63,7 @@ export async function checkSchema(connection: DuckDBConnection, path: string): P
   if (applied.length < migrations.length) {
     throw new TerminalError(
       'WarehouseTooOld',
-      `${path} has schema ${applied.length}, this Wattline ${migrations.length}; start "wattline worker" once, which brings it up to date`,
+      `${path} has schema ${applied.length}, but this Wattline needs schema ${migrations.length}; start "wattline worker" once, which updates the file`,
       { details: { path, fileSchema: applied.length, programSchema: migrations.length } },
     );
   }
@@ -75,7 +75,7 @@ async function readApplied(connection: DuckDBConnection, path: string): Promise<
   if (!tables.some(({ table_name }) => table_name === 'schema_migration')) {
     throw new TerminalError(
       'NotAWarehouse',
-      `${path} is a DuckDB file of something else (it has a table ${tables[0]!.table_name}); move it away`,
+      `${path} is a DuckDB file of another program (it has a table ${tables[0]!.table_name}); move it away`,
       { details: { path } },
     );
   }
@@ -88,7 +88,7 @@ function checkApplied(applied: Applied[], known: Migration[], path: string): voi
     if (migration === undefined) {
       throw new TerminalError(
         'WarehouseTooNew',
-        `${path} has schema ${applied.at(-1)!.number}, this Wattline knows ${known.length}; upgrade Wattline`,
+        `${path} has schema ${applied.at(-1)!.number}, but this Wattline knows only schemas up to ${known.length}; upgrade Wattline`,
         { details: { path, fileSchema: applied.at(-1)!.number, programSchema: known.length } },
       );
     }

@@ -28,7 +28,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
     const holder = lock ? describeProcess(Number(lock[2]), lock[1]) : 'another process';
     return new TransientError(
       'WarehouseLocked',
-      `${path} is held by ${holder}; one process at a time may have a warehouse open: end that one, or wait for it`,
+      `${path} is held by ${holder}; only one process at a time can have a warehouse open: stop that process, or wait until it ends`,
       { cause: error, details: { ...details, ...(lock && { holderPid: Number(lock[2]) }) } },
     );
   }
@@ -38,14 +38,14 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
   if (/not a valid DuckDB database file/.test(text)) {
     return new TerminalError(
       'NotAWarehouse',
-      `${path} is not a DuckDB file; move it away, or put the right one back from a copy`,
+      `${path} is not a DuckDB file; move it away, or restore the right file from a copy`,
       { cause: error, details },
     );
   }
   if (/database file with version number|storage version|newer version of DuckDB/i.test(text)) {
     return new TerminalError(
       'WarehouseTooNew',
-      `${path} was written by another version of DuckDB than this Wattline brings; upgrade Wattline`,
+      `${path} was written by another version of DuckDB than the one in this Wattline; upgrade Wattline`,
       { cause: error, details },
     );
   }
@@ -53,7 +53,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
     const file = /\bfile "([^"]+)"/.exec(text)?.[1] ?? path;
     return new TerminalError(
       'WarehouseNotWritable',
-      `${file} cannot be written; give this user the rights to the file and its folder`,
+      `${file} cannot be written; give this user the permissions for the file and its folder`,
       { cause: error, details },
     );
   }

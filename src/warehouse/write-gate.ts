@@ -70,7 +70,10 @@ export function createWriteGate(): WriteGate {
     },
     async alone(work, { politeMs = POLITE_MS, waitMs = ALONE_TIMEOUT_MS } = {}) {
       if (whenFree !== undefined || (closed !== undefined && writers === 0))
-        throw new TransientError('WarehouseBusy', 'another call has the warehouse alone; try again later');
+        throw new TransientError(
+          'WarehouseBusy',
+          'another call needs the warehouse for itself; try again later',
+        );
       await free(politeMs, waitMs);
       try {
         return await work();

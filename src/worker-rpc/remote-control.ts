@@ -188,7 +188,7 @@ function fileElsewhere(workgroupId: string, { host }: WorkerAddress): TerminalEr
 function unknownOutcome(worker: WorkerAddress, { operation }: RemoteCall, cause: unknown): TransientError {
   return new TransientError(
     'NoAnswer',
-    `the worker at ${worker.host}:${worker.port} received "${operation}" and did not answer, so it is not known if it was done; send the same again: what was done is not done twice`,
+    `the worker at ${worker.host}:${worker.port} received "${operation}" and did not answer, so it is not known whether it was done; send the same request again, because nothing is done twice`,
     { cause },
   );
 }
@@ -200,8 +200,8 @@ function nobodyAnswers(workgroupId: string, lookup: FoundOwner): TransientError 
   return new TransientError(
     'NoAnswer',
     where
-      ? `no worker answers for ${workgroupId} (asked: ${where}); see if these addresses can be reached from here, and try again`
-      : `a worker has ${workgroupId} and its address is not in Redis yet; try again`,
+      ? `no worker answers for ${workgroupId} (asked: ${where}); check that these addresses can be reached from here, and try again`
+      : `a worker has ${workgroupId}, but its address is not in Redis yet; try again`,
   );
 }
 

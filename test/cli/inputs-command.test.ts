@@ -142,7 +142,7 @@ test('inputs fails with exit code 3 and says which process does not answer', asy
   const { code, stderr } = await runCommand(['inputs'], { cwd });
   expect(code).toBe(3);
   expect(stderr).toContain(
-    `the stream service (process ${stopped.pid}) does not say how its inputs are: the data are held by process ${stopped.pid}`,
+    `the stream service (process ${stopped.pid}) does not report the state of its inputs: the data are held by process ${stopped.pid}`,
   );
   expect(stderr).toContain(`continue it with "kill -CONT ${stopped.pid}"`);
 });

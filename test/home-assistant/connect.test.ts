@@ -41,7 +41,7 @@ test('a server with a certificate that nobody trusts gets nothing', async () => 
     connections += 1;
   });
   await expect(connectHomeAssistant({ url: `https://localhost:${port}`, token }, signal)).rejects.toThrow(
-    'its certificate is not trusted; check the address, and NODE_EXTRA_CA_CERTS',
+    'its certificate is not trusted; check the address; if you have your own certificate authority, set NODE_EXTRA_CA_CERTS',
   );
   expect(connections).toBe(0);
 });

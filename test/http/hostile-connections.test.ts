@@ -181,7 +181,7 @@ describe('after a token was revoked', () => {
     });
     expect([done.statusCode, done.json().message]).toEqual([
       401,
-      'the token is not valid any more; what was asked for may have been done',
+      'the token is not valid any more; the request may already have been carried out',
     ]);
 
     const other = await issue();

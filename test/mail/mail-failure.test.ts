@@ -28,7 +28,7 @@ test.each([
 
 test('a certificate that has ended is for the operator of the server, and another one for mail.ca', () => {
   expect(failureOf('certificate has expired', { code: 'ESOCKET' }).message).toBe(
-    'the certificate of the mail server mail.example.com:587 has ended; let its operator renew it',
+    'the certificate of the mail server mail.example.com:587 has expired; ask its operator to renew it',
   );
   expect(failureOf('self-signed certificate', { code: 'ESOCKET' }).message).toContain('set mail.ca');
 });

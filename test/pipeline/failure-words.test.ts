@@ -47,7 +47,7 @@ test.each(['Permission denied', 'Operation not permitted', 'Read-only file syste
     expect(failureWords(error)).toEqual({
       code: 'WarehouseNotWritable',
       message:
-        '/data/lake/home/staging/1.parquet cannot be written; give this user the rights to the file and its folder',
+        '/data/lake/home/staging/1.parquet cannot be written; give this user the permissions for the file and its folder',
     });
   },
 );

@@ -83,7 +83,7 @@ test('a commit is found by its time at the store, and a claim has the content of
   await expect(findReplicaCommit(store, { kind: 'time', ms: 1 })).rejects.toMatchObject({
     code: 'NothingToRestore',
     message: expect.stringMatching(
-      / its commits are 1 to 3, and none of them up to the one that you asked for has data$/,
+      / its commits are 1 to 3, but neither the one that you asked for nor an earlier one has data$/,
     ),
   });
   await a.shard.close();

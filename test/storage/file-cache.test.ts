@@ -293,7 +293,8 @@ test('an object that arrives damaged once is fetched again', async () => {
   const damaging: ObjectStore = {
     ...store,
     async download(key, ...more) {
-      if (downloads++ === 0) throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');
+      if (downloads++ === 0)
+        throw damagedObject(store.address, key, 'its SHA-256 differs from the recorded one');
       return store.download(key, ...more);
     },
   };

@@ -74,7 +74,7 @@ test('a file of a newer Wattline is refused with advice, and is not changed', as
   const older = migrate(connection, { clock, path: '/data/acme.duckdb', migrations: known.slice(0, 1) });
   await expect(older).rejects.toThrow(TerminalError);
   await expect(older).rejects.toThrow(
-    '/data/acme.duckdb has schema 2, this Wattline knows 1; upgrade Wattline',
+    '/data/acme.duckdb has schema 2, but this Wattline knows only schemas up to 1; upgrade Wattline',
   );
 });
 
@@ -92,6 +92,6 @@ test('a DuckDB file of something else is refused and stays as it is', async () =
   const connection = await openFile();
   await connection.run('CREATE TABLE invoices (x INTEGER)');
   const attempt = migrate(connection, { clock, path: 'file', migrations: migrations('SELECT 1') });
-  await expect(attempt).rejects.toThrow(/something else \(it has a table invoices\)/);
+  await expect(attempt).rejects.toThrow(/another program \(it has a table invoices\)/);
   expect(await tables(connection)).toEqual(['invoices']);
 });

@@ -81,7 +81,7 @@ async function askStreams(dataDir: string): Promise<InputState[]> {
     if (outcome.kind === 'answer') return outcome.answer;
     throw new TransientError(
       'NoAnswer',
-      `the stream service (process ${processId}) does not say how its inputs are: ${errorMessage(outcome.error)}; try again, and "wattline doctor" looks for the reason`,
+      `the stream service (process ${processId}) does not report the state of its inputs: ${errorMessage(outcome.error)}; try again, or let "wattline doctor" look for the reason`,
     );
   });
 }

@@ -101,7 +101,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
       whileOpen(async () => {
         const { next: end } = await bounds.current();
         const chunk = position < end ? await chunks.from(position, limits.messagesPerReadMax) : undefined;
-        if (chunk === 'changed') throw new Error('the log in Redis became another one');
+        if (chunk === 'changed') throw new Error('the log in Redis was created again during the read');
         return chunk;
       }),
     waitFor: (position, signal) =>
