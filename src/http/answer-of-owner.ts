@@ -23,11 +23,14 @@ export function answerOfOwner<Answer>(
   switch (outcome.kind) {
     case 'answer':
       return outcome.answer;
-    case 'not-running':
+    case 'not-running': {
+      const state = `no worker on this machine has the data of ${workgroupId} open`;
       throw unavailable(
-        `no worker on this machine has the data of ${workgroupId} open, so nothing was done; start the worker, or ask on its machine`,
+        `${state}, so nothing was done; if a worker runs here, it tries again by itself ("wattline status" shows why it failed); if none runs, start it, or ask on its machine`,
         OWNER_RETRY_SECONDS,
+        state,
       );
+    }
     case 'failed':
       throw refusalOf(outcome.error);
     default:

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { StreamError } from '../../src/contract/stream-errors.ts';
+import { answerOfOwner } from '../../src/http/answer-of-owner.ts';
 import { rejectOtherMethods } from '../../src/http/http-server.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { createTestAccess, recordingLog, setUp } from './start-http-server.ts';
@@ -182,6 +183,19 @@ describe('connections', () => {
       status: 400,
       retryable: false,
     });
+  });
+
+  test('a request that no worker can do is logged', async () => {
+    const events: Array<[string, Record<string, unknown>]> = [];
+    const app = setUp({ logger: recordingLog(events) });
+    app.get('/corrections', () => answerOfOwner({ kind: 'not-running' }, 'home', (error) => error));
+    const answer = await app.inject('/corrections');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json().message).toMatch(/^no worker .* has the data of home open, so nothing was done/);
+    expect(events).toContainEqual([
+      'http.unavailable',
+      expect.objectContaining({ error: 'no worker on this machine has the data of home open' }),
+    ]);
   });
 
   test('a caller that disconnects during its body causes no error log', async () => {

@@ -224,7 +224,7 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
 
   test('if no worker of this machine has the warehouse open', async () => {
     const message = expect.stringMatching(
-      /^no worker on this machine has the data of acme open, so nothing was done; start the worker/,
+      /^no worker on this machine has the data of acme open, so nothing was done; if a worker runs here, it tries again/,
     );
     expect(await refused(await openReport())).toEqual({ ...unavailable, message });
   });
