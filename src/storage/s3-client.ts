@@ -86,7 +86,17 @@ export function createS3Client(settings: S3ClientSettings, address: string): S3C
         bodyTimeout: timeouts.silenceMs,
       });
       const { statusCode: status } = answer;
-      if (status >= 200 && status <= 299) return { kind: 'ok', result: await read(answer) };
+      if (status >= 200 && status <= 299) {
+        if (isOfObject(asked) && answer.headers.etag === undefined) {
+          answer.body.on('error', () => undefined).destroy();
+          throw new TransientError(
+            'StorageUnreachable',
+            `${address}: the answer (HTTP ${status}) has no ETag, so it is not from an S3 server; check the endpoint, and proxies on the way`,
+            { details: { store: address } },
+          );
+        }
+        return { kind: 'ok', result: await read(answer) };
+      }
       return {
         kind: 'refused',
         status,
@@ -106,6 +116,11 @@ export function createS3Client(settings: S3ClientSettings, address: string): S3C
   }
 
   return { ask };
+}
+
+/** S3 answers a request that writes or reads an object with the ETag of the object. */
+function isOfObject({ method, key }: S3Request): boolean {
+  return key !== '' && method !== 'DELETE';
 }
 
 /** The size of a content and the sums that the store checks. */

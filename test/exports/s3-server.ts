@@ -44,7 +44,7 @@ export async function startS3Server(credentials: {
       const meta = spoil === 'content' ? sha256(bytes) : String(request.headers['x-amz-meta-sha256']);
       objects.set(path, { bytes, headers: { 'x-amz-meta-sha256': meta } });
       spoil = undefined;
-      return response.writeHead(200).end();
+      return response.writeHead(200, { ETag: `"${sha256(bytes)}"` }).end();
     }
     const found = objects.get(path);
     if (!found) return refuse(404, 'NoSuchKey');
@@ -52,7 +52,11 @@ export async function startS3Server(credentials: {
       objects.delete(path);
       return response.writeHead(204).end();
     }
-    response.writeHead(200, { ...found.headers, 'Content-Length': found.bytes.length });
+    response.writeHead(200, {
+      ...found.headers,
+      ETag: `"${sha256(found.bytes)}"`,
+      'Content-Length': found.bytes.length,
+    });
     response.end(request.method === 'GET' ? found.bytes : undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -122,6 +122,27 @@ test('the bucket is in the path or in the name of the host, and the session toke
   expect(headers.authorization).toContain('x-amz-security-token');
 });
 
+test.each(['', '<html>Sign in to the network</html>'])(
+  'nothing is stored or read if something else answers 200 in place of the store: "%s"',
+  async (text) => {
+    const server = await startS3Server(keys);
+    server.refuseWith(200, text);
+    const store = createS3Store(bucket(server.url));
+    const bytes = Buffer.from('a');
+    const requests = [
+      () => store.put('a', { bytes }),
+      () => store.createKey('a', bytes),
+      () => store.get('a'),
+    ];
+    for (const request of requests)
+      await expect(request()).rejects.toMatchObject({
+        code: 'StorageUnreachable',
+        retryable: true,
+        message: expect.stringMatching(/has no ETag, so it is not from an S3 server/),
+      });
+  },
+);
+
 test('an answer that is not a complete list is refused', () => {
   const entry =
     '<Contents><Key>a</Key><Size>1</Size><LastModified>2026-11-22T10:00:00Z</LastModified></Contents>';
