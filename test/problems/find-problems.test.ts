@@ -5,10 +5,13 @@ import { findProblems } from '../../src/problems/find-problems.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, landReadings } from '../rollup/rollup-fixture.ts';
+import { deviceId } from '../support/messages.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const OTHER = DEVICE.replace(/1$/, '2');
+const ROOF = DEVICE.replace(/1$/, '3');
 const total = { table: 'solar', field: 'total', method: 'total_energy', maxPower: '10 kW' };
 
 /** A reading every six hours since midnight of the first of June. */
@@ -31,29 +34,74 @@ async function problemsOf(
   shard?: Shard,
 ): Promise<Record<string, string>> {
   const opened = shard ?? (await openTestShard());
-  const workgroup = workgroupSchema.parse({ id: 'acme', ...settings });
   if (readings.length > 0) await landReadings(opened, readings);
   await rollUp(opened, {
-    workgroup,
+    workgroup: workgroupSchema.parse({ id: 'acme', ...settings }),
     clock: { now: () => Date.UTC(2030, 0, 1) },
     closeAfterMs: 0,
     logger: silentLogger,
   });
-  const connection = await opened.connect();
-  try {
-    const problems = await findProblems(connection, workgroup);
-    return Object.fromEntries(problems.map(({ path, message }) => [path, message]));
-  } finally {
-    connection.closeSync();
-  }
+  return foundIn(opened, settings);
 }
 
-const growing = everySixHours(3, (index) => ({ total: 1_000 * index, state: 'run' }));
+/** The problems of energy that is rolled up already. */
+async function foundIn(shard: Shard, settings: Record<string, unknown>): Promise<Record<string, string>> {
+  const workgroup = workgroupSchema.parse({ id: 'acme', ...settings });
+  const problems = await shard.read((connection) => findProblems(connection, workgroup));
+  return Object.fromEntries(problems.map(({ path, message }) => [path, message]));
+}
 
-test('a working stream has no problem, and neither has a stream that an earlier one always covers', async () => {
-  const energyStreams = [total, { table: 'solar', field: 'total', method: 'daily_energy' }];
-  expect(await problemsOf({ energyStreams }, growing)).toEqual({});
-});
+interface Case {
+  energyStreams: Array<Record<string, unknown>>;
+  readings: CaseReading[];
+  /** The problems of its streams, as if the workgroup had no others. */
+  expected: Record<string, unknown>;
+}
+
+const cases: Case[] = [];
+
+/** The problems of one workgroup that has the streams and readings of all cases. */
+const problemsOfAll = shared(() =>
+  problemsOf(
+    { energyStreams: cases.flatMap(({ energyStreams }) => energyStreams) },
+    cases.flatMap(({ readings }) => readings),
+  ),
+);
+
+/**
+ * Tests the problems of streams. All cases are in one workgroup, because a warehouse for each would take most
+ * of the time. A case has devices and tables that no other case has, so the other cases do not change its
+ * problems.
+ */
+function testStreams(name: string, ofCase: (own: { device: string; table: string }) => Case): void {
+  const index = cases.length;
+  const own = ofCase({ device: deviceId(index), table: `table${index}` });
+  const first = cases.reduce((count, { energyStreams }) => count + energyStreams.length, 0);
+  cases.push(own);
+  test(name, () => {
+    const problems = Object.entries(problemsOfAll()).flatMap(([path, message]) => {
+      const [, position, setting] = /^energyStreams\.(\d+)\.(.*)$/.exec(path)!;
+      const index = Number(position) - first;
+      return own.energyStreams[index] ? [[`energyStreams.${index}.${setting}`, message]] : [];
+    });
+    expect(Object.fromEntries(problems)).toEqual(own.expected);
+  });
+}
+
+const growingOf = (whose: Partial<CaseReading>) =>
+  everySixHours(3, (index) => ({ total: 1_000 * index, state: 'run' }), whose);
+
+testStreams(
+  'a working stream has no problem, and neither has a stream that an earlier one always covers',
+  (own) => ({
+    energyStreams: [
+      { ...total, table: own.table },
+      { table: own.table, field: 'total', method: 'daily_energy' },
+    ],
+    readings: growingOf(own),
+    expected: {},
+  }),
+);
 
 test('there are no problems before the first message', async () => {
   const devices = [{ id: DEVICE, sources: ['roof'] }];
@@ -90,63 +138,72 @@ test('tables and fields without messages are named, with the most similar ones t
   expect(Object.keys(await problemsOf({ energyStreams }, [], shard))).toEqual(['energyStreams.1.table']);
 });
 
-test.each([
+for (const [what, settings, data, path, message] of [
   [
     'an unknown unit',
     { unitField: 'unit' },
     { total: 5, unit: 'KWH' },
     'unitField',
-    /\(unknown_unit\): unit contains "KWH".*set unit, which is now Wh/,
+    () => /\(unknown_unit\): unit contains "KWH".*set unit, which is now Wh/,
   ],
   [
     'text',
     {},
     { total: 'five' },
     'field',
-    /all 3 readings of solar.total are rejected \(not_a_number\): .*"five"/,
+    (table) => new RegExp(`all 3 readings of ${table}.total are rejected \\(not_a_number\\): .*"five"`),
   ],
-  ['less than nothing', {}, { total: -5 }, 'field', /\(negative\): .* write register: net/],
-])(
-  'a stream says why if each of its readings is rejected: %s',
-  async (_what, settings, data, path, message) => {
-    const readings = everySixHours(3, () => data);
-    expect(await problemsOf({ energyStreams: [{ ...total, ...settings }] }, readings)).toEqual({
-      [`energyStreams.0.${path}`]: expect.stringMatching(message),
-    });
-  },
-);
+  ['less than nothing', {}, { total: -5 }, 'field', () => /\(negative\): .* write register: net/],
+] as Array<[string, object, CaseReading['data'], string, (table: string) => RegExp]>)
+  testStreams(`a stream says why if each of its readings is rejected: ${what}`, (own) => ({
+    energyStreams: [{ ...total, table: own.table, ...settings }],
+    readings: everySixHours(3, () => data, own),
+    expected: { [`energyStreams.0.${path}`]: expect.stringMatching(message(own.table)) },
+  }));
 
-test('a device is reported if all its readings are rejected, although other devices work', async () => {
-  // Most are texts, so the example is a text, although "-1" is less than "five".
-  const bad = everySixHours(3, (index) => ({ total: index === 0 ? -1 : 'five' }), {
-    device: OTHER,
-    source: 'roof',
-  });
-  expect(await problemsOf({ energyStreams: [total] }, [...growing, ...bad])).toEqual({
+testStreams('a device is reported if all its readings are rejected, although other devices work', (own) => ({
+  energyStreams: [{ ...total, table: own.table }],
+  readings: [
+    ...growingOf(own),
+    // Most are texts, so the example is a text, although "-1" is less than "five".
+    ...everySixHours(3, (index) => ({ total: index === 0 ? -1 : 'five' }), {
+      ...own,
+      device: OTHER,
+      source: 'roof',
+    }),
+  ],
+  expected: {
     'energyStreams.0.field': expect.stringMatching(
       new RegExp(
         `all 3 readings of device ${OTHER}, source roof are rejected \\(not_a_number\\), such as "five"`,
       ),
     ),
-  });
-});
+  },
+}));
 
-test.each(
-  sampled(
-    [
-      ['another device', OTHER],
-      ['the same device', DEVICE],
-    ] as const,
-    2,
-  ),
-)('readings of two tables with one name of a field are distinguished: %s', async (_what, device) => {
-  const bad = everySixHours(2, () => ({ total: -1 }), { device, table: 'grid' });
-  expect(
-    await problemsOf({ energyStreams: [total, { ...total, table: 'grid' }] }, [...growing, ...bad]),
-  ).toEqual({
-    'energyStreams.1.field': expect.stringContaining('all 2 readings of grid.total are rejected'),
+for (const [what, device] of sampled(
+  [
+    ['another device', OTHER],
+    ['the same device', undefined],
+  ] as const,
+  2,
+))
+  testStreams(`readings of two tables with one name of a field are distinguished: ${what}`, (own) => {
+    const grid = `${own.table}grid`;
+    return {
+      energyStreams: [
+        { ...total, table: own.table },
+        { ...total, table: grid },
+      ],
+      readings: [
+        ...growingOf(own),
+        ...everySixHours(2, () => ({ total: -1 }), { device: device ?? own.device, table: grid }),
+      ],
+      expected: {
+        'energyStreams.1.field': expect.stringContaining(`all 2 readings of ${grid}.total are rejected`),
+      },
+    };
   });
-});
 
 // report/booked-as.test.ts has booked sources.
 test.runIf(isSoak)(
@@ -176,85 +233,103 @@ test.runIf(isSoak)(
   },
 );
 
-test('a register that shows more than its modulus cannot have that size', async () => {
-  const energyStreams = [{ ...total, modulus: 1_500 }];
-  expect(await problemsOf({ energyStreams }, growing)).toEqual({
+testStreams('a register that shows more than its modulus cannot have that size', (own) => ({
+  energyStreams: [{ ...total, table: own.table, modulus: 1_500 }],
+  readings: growingOf(own),
+  expected: {
     'energyStreams.0.modulus': expect.stringContaining('has shown 2000 Wh, and modulus 1500 Wh is 1500 Wh'),
-  });
-});
+  },
+}));
 
-test('a register that stands still while power flows is reported as a wrong register', async () => {
-  const energyStreams = [
-    { ...total, field: 'other' },
-    { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d' },
-  ];
-  const readings = everySixHours(6, () => ({ other: 42, power: 500 }));
-  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+testStreams('a register that stands still while power flows is reported as a wrong register', (own) => ({
+  energyStreams: [
+    { ...total, table: own.table, field: 'other' },
+    { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d' },
+  ],
+  readings: everySixHours(6, () => ({ other: 42, power: 500 }), own),
+  expected: {
     'energyStreams.0.field': expect.stringContaining(
       'has not grown for a week, while its power gives 15000 Wh',
     ),
-  });
-});
+  },
+}));
 
-test('readings that are often beyond the configured power are reported with the limit', async () => {
-  const energyStreams = [
-    { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
-  ];
-  const readings = everySixHours(40, (index) => ({ power: index % 8 === 7 ? 21_000 : 500 })).map(
+testStreams('readings that are often beyond the configured power are reported with the limit', (own) => ({
+  energyStreams: [
+    { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
+  ],
+  readings: everySixHours(40, (index) => ({ power: index % 8 === 7 ? 21_000 : 500 }), own).map(
     (reading, index) => ({
       ...reading,
       event_time: new Date(Date.UTC(2024, 5, 1) + index * 900_000).toISOString(),
     }),
-  );
-  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+  ),
+  expected: {
     'energyStreams.0.maxPower': expect.stringMatching(
       /^in 5 of 39 quarter hours of the last week readings of device \S+, source default need more than 20000 W and are not counted/,
     ),
-  });
-});
+  },
+}));
 
-test('a register that continues at a thousandth of its value is reported as a change of unit', async () => {
-  const readings = everySixHours(6, (index) => ({ total: index < 3 ? 5e6 + 900 * index : 5_003 + index }));
-  expect(await problemsOf({ energyStreams: [total] }, readings)).toEqual({
-    'energyStreams.0.unit': expect.stringContaining(
-      'went from 5001800 to 5006 Wh at 2024-06-01T18:00:00.000Z, a thousandth of its previous value',
-    ),
-  });
-});
+testStreams(
+  'a register that continues at a thousandth of its value is reported as a change of unit',
+  (own) => ({
+    energyStreams: [{ ...total, table: own.table }],
+    readings: everySixHours(6, (index) => ({ total: index < 3 ? 5e6 + 900 * index : 5_003 + index }), own),
+    expected: {
+      'energyStreams.0.unit': expect.stringContaining(
+        'went from 5001800 to 5006 Wh at 2024-06-01T18:00:00.000Z, a thousandth of its previous value',
+      ),
+    },
+  }),
+);
 
-test('a register that is left out since it shows ten times as much has another unit', async () => {
-  const energyStreams = [{ ...total, maxPower: '1 kW', jitter: '1 Wh' }];
-  const readings = everySixHours(6, (index) => ({ total: (index < 3 ? 1 : 10) * (5e6 + 900 * index) }));
-  expect(await problemsOf({ energyStreams }, readings)).toEqual({
+testStreams('a register that is left out since it shows ten times as much has another unit', (own) => ({
+  energyStreams: [{ ...total, table: own.table, maxPower: '1 kW', jitter: '1 Wh' }],
+  readings: everySixHours(6, (index) => ({ total: (index < 3 ? 1 : 10) * (5e6 + 900 * index) }), own),
+  expected: {
     'energyStreams.0.unit': expect.stringContaining(
       'went from 5001800 to 50027000 Wh at 2024-06-01T18:00:00.000Z, ten times its previous value',
     ),
-  });
-});
+  },
+}));
 
-test('a register that comes back from a tenth of its value has not changed its unit', async () => {
-  const energyStreams = [{ ...total, jitter: '1 Wh' }];
-  const readings = everySixHours(6, (index) => ({ total: (index === 3 ? 0.1 : 1) * (5e6 + 900 * index) }));
-  expect(await problemsOf({ energyStreams }, readings)).toEqual({});
-});
+testStreams('a register that comes back from a tenth of its value has not changed its unit', (own) => ({
+  energyStreams: [{ ...total, table: own.table, jitter: '1 Wh' }],
+  readings: everySixHours(6, (index) => ({ total: (index === 3 ? 0.1 : 1) * (5e6 + 900 * index) }), own),
+  expected: {},
+}));
 
-test('methods that contradict each other for days are reported, with the command that explains them', async () => {
-  const energyStreams = [
-    total,
-    { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '10 kW' },
-  ];
-  const readings = everySixHours(9, (index) => ({ total: 5_000 + index, power: 400 }));
-  expect(await problemsOf({ energyStreams }, readings)).toEqual({
-    'energyStreams.0.field': expect.stringMatching(
-      /^on 2 of the last seven days another method differs .* see wattline explain \S+ 2024-06-02 --source default,/,
-    ),
-  });
+testStreams(
+  'methods that contradict each other for days are reported, with the command that explains them',
+  (own) => ({
+    energyStreams: [
+      { ...total, table: own.table },
+      { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '10 kW' },
+    ],
+    readings: everySixHours(9, (index) => ({ total: 5_000 + index, power: 400 }), own),
+    expected: {
+      'energyStreams.0.field': expect.stringMatching(
+        /^on 2 of the last seven days another method differs .* see wattline explain \S+ 2024-06-02 --source default,/,
+      ),
+    },
+  }),
+);
+
+/** A working device with a source, and one without. */
+const twoDevices = shared(async () => {
+  const shard = await openTestShard();
+  await problemsOf(
+    { energyStreams: [total] },
+    [...growingOf({ table: 'solar' }), ...growingOf({ table: 'solar', device: ROOF, source: 'roof' })],
+    shard,
+  );
+  return shard;
 });
 
 test('configured devices and sources without messages are reported', async () => {
-  const readings = everySixHours(3, (index) => ({ total: index }), { source: 'roof' });
-  const devices = [{ id: DEVICE, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
-  expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, readings)).toEqual({
+  const devices = [{ id: ROOF, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
+  expect(await foundIn(twoDevices(), { energyStreams: [total], devices, totalSource: 'all' })).toEqual({
     'devices.0.sources': expect.stringContaining('"Roof" has never had energy; the device has "roof"'),
     'devices.0.totalSource': expect.stringContaining('"meter" has never had energy'),
     'devices.1.id': expect.stringContaining(`device ${OTHER} has never had energy`),
@@ -271,7 +346,7 @@ test('a role for a source without energy is reported, but not one for a pattern 
     { source: 'nowhere', role: 'production' },
   ];
   const devices = [{ id: DEVICE, name: 'garage' }];
-  expect(await problemsOf({ energyStreams: [total], devices, roles }, growing)).toEqual({
+  expect(await foundIn(twoDevices(), { energyStreams: [total], devices, roles })).toEqual({
     'roles.0.source':
       'source "roof" has never had energy, so its production is unknown; the device has "default": correct the name, or remove it',
   });
