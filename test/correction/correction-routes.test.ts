@@ -22,7 +22,7 @@ import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
-import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { filledShard } from '../warehouse/warehouse-fixture.ts';
 
 const WORKGROUP = 'acme';
 const OTHER = '00000000-0000-4000-8000-000000000002';
@@ -40,6 +40,16 @@ const day = {
   reason: 'the bill',
 };
 
+/** Two devices with 2400 Wh each on 2 June. */
+const openPlant = filledShard(async (shard) => {
+  for (const device of [DEVICE, OTHER])
+    await landReadings(shard, [
+      { device, event_time: '2026-06-01T22:00:00Z', data: { energy: 0 } },
+      { device, event_time: '2026-06-02T22:00:00Z', data: { energy: 2_400 } },
+    ]);
+  await rollUpSite(shard, site, NOW_MS);
+});
+
 /**
  * The routes on a real warehouse and real access, over a real port; what asks the owner of the warehouse asks
  * it directly.
@@ -47,13 +57,7 @@ const day = {
 async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   const dataDir = tempDir();
   const clock = createTestClock(NOW_MS);
-  const shard = await openTestShard({ clock });
-  for (const device of [DEVICE, OTHER])
-    await landReadings(shard, [
-      { device, event_time: '2026-06-01T22:00:00Z', data: { energy: 0 } },
-      { device, event_time: '2026-06-02T22:00:00Z', data: { energy: 2_400 } },
-    ]);
-  await rollUpSite(shard, site, NOW_MS);
+  const shard = await openPlant(clock);
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const audit = createAudit({ dataDir, actor: 'test', clock });
   const workgroups = createWorkgroups(

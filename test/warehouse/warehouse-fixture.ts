@@ -1,8 +1,10 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { silentLogger } from '../../src/lib/logger.ts';
+import type { Clock } from '../../src/lib/time.ts';
 import { openShard, type Shard, type ShardOptions } from '../../src/warehouse/shard.ts';
-import { atEnd } from '../support/shared.ts';
+import { atEnd, shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { NOW_MS } from './batches.ts';
 import { putEmptyWarehouse } from './empty-warehouse.ts';
@@ -26,6 +28,26 @@ export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<S
   });
   atEnd(() => shard.close());
   return shard;
+}
+
+/**
+ * Fills a warehouse once for all tests of a file. Each call then opens a copy of it, which a test can change,
+ * because filling takes longer than opening.
+ */
+export function filledShard(fill: (shard: Shard) => Promise<unknown>): (clock?: Clock) => Promise<Shard> {
+  const image = shared(async () => {
+    const path = join(tempDir(), 'acme.duckdb');
+    await putEmptyWarehouse(path);
+    const shard = await openTestShard({ path });
+    await fill(shard);
+    await shard.close();
+    return path;
+  });
+  return async (clock) => {
+    const path = join(tempDir(), 'acme.duckdb');
+    copyFileSync(image(), path);
+    return openTestShard({ path, ...(clock && { clock }) });
+  };
 }
 
 /** The rows of a statement, 64-bit integers as bigint. */
