@@ -5,6 +5,7 @@ import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import type { Balances } from './balance-support.ts';
 import { openReport } from './report-fixture.ts';
 
@@ -46,6 +47,34 @@ async function openReadings(streams: EnergyStreamInput[], readings: CaseReading[
   };
 }
 
+const sites: Array<{ name: string; readings: CaseReading[] }> = [];
+
+/** One workgroup with all sites, because a lake for each would take most of the time. */
+const workgroupOfSites = shared(() =>
+  openReadings(
+    [register, daily, byDay],
+    sites.flatMap(({ readings }) => readings),
+    {
+      sites: sites.map(({ name, readings }) => ({
+        name,
+        devices: [...new Set(readings.map(({ device }) => device))].map((id) => ({ id })),
+      })),
+    },
+  ),
+);
+
+/**
+ * A site with these readings. Its devices belong to no other site.
+ * @returns asks for its balance of a day
+ */
+function siteWith(readings: CaseReading[]) {
+  const name = `site${sites.length}`;
+  sites.push({ name, readings });
+  return async (day: string, more = '') =>
+    (await workgroupOfSites().get<Balances>(`sites/${name}/balance?startDate=${day}&endDate=${day}${more}`))
+      .answer;
+}
+
 /** Values of a field at times of the day. */
 function read(device: string, source: string, field: string, values: Record<string, number>): CaseReading[] {
   return Object.entries(values).map(([time, value]) => ({
@@ -68,26 +97,24 @@ function steady(device: string, source: string, wh: (index: number) => number, f
   });
 }
 
+const asleepAtNight = siteWith([
+  // Asleep from 18:00 on until 06:00, and from zero again.
+  ...read(deviceId(11), 'pv', 'today', { '2026-06-01T06:00:00Z': 0, '2026-06-01T18:00:00Z': 900 }),
+  ...read(deviceId(11), 'pv', 'today', {
+    '06:00': 10,
+    '06:15': 10,
+    '12:00': 500,
+    '12:15': 600,
+    '12:30': 650,
+    '18:00': 650,
+  }),
+  ...read(deviceId(11), 'pv', 'today', { '2026-06-03T06:00:00Z': 5, '2026-06-03T18:00:00Z': 500 }),
+  ...steady(deviceId(12), 'import', () => 10, 5_000),
+  ...steady(deviceId(12), 'export', () => 0, 700),
+]);
+
 test('a register that shows nothing by night lies between two readings, and is known', async () => {
-  const at = await openReadings(
-    [register, daily],
-    [
-      // Asleep from 18:00 on until 06:00, and from zero again.
-      ...read(roof, 'pv', 'today', { '2026-06-01T06:00:00Z': 0, '2026-06-01T18:00:00Z': 900 }),
-      ...read(roof, 'pv', 'today', {
-        '06:00': 10,
-        '06:15': 10,
-        '12:00': 500,
-        '12:15': 600,
-        '12:30': 650,
-        '18:00': 650,
-      }),
-      ...read(roof, 'pv', 'today', { '2026-06-03T06:00:00Z': 5, '2026-06-03T18:00:00Z': 500 }),
-      ...steady(meter, 'import', () => 10, 5_000),
-      ...steady(meter, 'export', () => 0, 700),
-    ],
-  );
-  const { '2026-06-02': told } = await at.ask('2026-06-02');
+  const { '2026-06-02': told } = await asleepAtNight('2026-06-02');
   expect(told).toMatchObject({
     productionWh: 650,
     gridImportWh: 960,
@@ -97,35 +124,34 @@ test('a register that shows nothing by night lies between two readings, and is k
   });
 });
 
+const fromSix = (source: string) => steady(deviceId(21), source, () => 10, 50_000_000).slice(24);
+const replacedAtNight = siteWith([
+  ...read(deviceId(21), 'import', 'total', {
+    '2026-06-01T22:45:00Z': 5_000,
+    '2026-06-01T23:00:00Z': 5_000,
+  }),
+  ...fromSix('import'),
+  ...fromSix('export'),
+]);
+
 test('the night when a register is replaced lies between two readings, unless it was never read before', async () => {
-  const fromSix = (source: string) => steady(meter, source, () => 10, 50_000_000).slice(24);
-  const at = await openReadings(
-    [register],
-    [
-      ...read(meter, 'import', 'total', { '2026-06-01T22:45:00Z': 5_000, '2026-06-01T23:00:00Z': 5_000 }),
-      ...fromSix('import'),
-      ...fromSix('export'),
-    ],
-  );
-  const { '2026-06-02': told } = await at.ask('2026-06-02');
+  const { '2026-06-02': told } = await replacedAtNight('2026-06-02');
   expect(told).toMatchObject({ gridImportWh: 720, gridExportWh: null, missing: ['grid_export'] });
 });
 
+const begunOnTheWay = siteWith([
+  ...steady(deviceId(31), 'import', () => 10),
+  ...read(deviceId(31), 'export', 'total', {
+    '10:07': 100,
+    '10:30': 120,
+    '10:45': 140,
+    '11:00': 140,
+    '11:10': 150,
+  }),
+]);
+
 test('a measurement that begins or ends on the way leaves its intervals unknown', async () => {
-  const at = await openReadings(
-    [register],
-    [
-      ...steady(meter, 'import', () => 10),
-      ...read(meter, 'export', 'total', {
-        '10:07': 100,
-        '10:30': 120,
-        '10:45': 140,
-        '11:00': 140,
-        '11:10': 150,
-      }),
-    ],
-  );
-  const intervals = await at.ask('2026-06-02', '&resolution=interval');
+  const intervals = await begunOnTheWay('2026-06-02', '&resolution=interval');
   const missing = (time: string) => intervals[`2026-06-02T${time}:00Z`]!.missing;
   expect(['10:00', '10:15', '10:45', '11:00'].map(missing)).toEqual([
     ['grid_export'],
@@ -133,20 +159,20 @@ test('a measurement that begins or ends on the way leaves its intervals unknown'
     [],
     ['grid_export'],
   ]);
-  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+  expect((await begunOnTheWay('2026-06-02'))['2026-06-02']).toMatchObject({
     coverage: 0.0313,
     gridExportWh: null,
     gridImportWh: 960,
   });
 });
 
+const wholeDays = siteWith([
+  ...read(deviceId(41), 'pv', 'day', { '00:00': 20_000 }),
+  ...read(deviceId(41), 'load', 'day', { '00:00': 12_000 }),
+]);
+
 test('values of whole days have no shape, so netted energy is unknown but has bounds', async () => {
-  const values = [
-    { event_time: '2026-06-02T00:00:00Z', device: roof, source: 'pv', data: { day: 20_000 } },
-    { event_time: '2026-06-02T00:00:00Z', device: roof, source: 'load', data: { day: 12_000 } },
-  ];
-  const at = await openReadings([byDay], values);
-  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+  expect((await wholeDays('2026-06-02'))['2026-06-02']).toMatchObject({
     productionWh: 20_000,
     consumptionWh: 12_000,
     gridNetWh: -8_000,
@@ -160,22 +186,23 @@ test('values of whole days have no shape, so netted energy is unknown but has bo
   });
 });
 
+/** A load, and production that is silent from midnight until 05:00, and at rest from then on. */
+const silentUntilFive = (device: string, wh: number) => [
+  ...steady(device, 'load', () => 100),
+  ...steady(device, 'pv', (index) => (index === 19 ? wh : 0)).filter(
+    (_, index) => index === 0 || index >= 20,
+  ),
+];
+const [few, many] = [deviceId(51), deviceId(52)];
+const silentForHours = siteWith([...silentUntilFive(few, 19), ...silentUntilFive(many, 21)]);
+
 test('a register has no shape during hours without readings, unless at most 20 Wh flowed then', async () => {
-  /** Silent from midnight until 05:00, and at rest from then on. */
-  const silent = (device: string, wh: number) =>
-    steady(device, 'pv', (index) => (index === 19 ? wh : 0)).filter((_, index) => index === 0 || index >= 20);
-  const [few, many] = [deviceId(3), deviceId(4)];
-  const load = (device: string) => steady(device, 'load', () => 100);
-  const at = await openReadings(
-    [register],
-    [...load(few), ...silent(few, 19), ...load(many), ...silent(many, 21)],
-  );
-  expect((await at.ask('2026-06-02', `&device=${few}`))['2026-06-02']).toMatchObject({
+  expect((await silentForHours('2026-06-02', `&device=${few}`))['2026-06-02']).toMatchObject({
     productionWh: 19,
     gridImportWh: 9_581,
     flags: ['estimated', 'netted'],
   });
-  expect((await at.ask('2026-06-02', `&device=${many}`))['2026-06-02']).toMatchObject({
+  expect((await silentForHours('2026-06-02', `&device=${many}`))['2026-06-02']).toMatchObject({
     productionWh: 21,
     gridNetWh: 9_579,
     gridImportWh: null,

@@ -3,6 +3,7 @@ import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import { openReport, type ReportFixture } from './report-fixture.ts';
 
 const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/interval-energy?${query}`;
@@ -139,33 +140,36 @@ test.each(
   }
 });
 
-test('the intervals come from the method that gives the energy of the day', async () => {
-  const at = await openReport();
+/** Devices 1, 2 and 3 have energy on 18 November, 4 and 5 on the 20th, 6 on the 22nd. */
+const november = shared(async () => {
+  const at = await openReport({ deviceGroups: { roof: [deviceId(4)] } });
+  const [first, second] = [Date.UTC(2026, 10, 18), Date.UTC(2026, 10, 20)];
   await publishReadings(at, 'Etc/UTC', [
+    ...readingsOf(1, first + 21_600_000, first + 86_400_000),
+    ...readingsOf(2, first + 43_200_000, first + 86_400_000),
+    ...readingsOf(3, first + 21_600_000, first + 64_800_000),
+    ...readingsOf(4, second, second + 86_400_000),
+    ...readingsOf(5, second, second + 86_400_000),
     // The register is there for an hour, power all day: the day is of the power.
-    { event_time: '2026-11-18T10:00:00Z', data: { total: 0, power: 40 } },
-    { event_time: '2026-11-18T11:00:00Z', data: { total: 4_000, power: 40 } },
-    { event_time: '2026-11-18T12:00:00Z', data: { power: 40 } },
-    ...Array.from({ length: 12 }, (_, hour) => ({
-      event_time: new Date(Date.UTC(2026, 10, 18, 13 + hour)).toISOString(),
-      data: { power: 40 },
+    ...Array.from({ length: 15 }, (_, hour) => ({
+      device: deviceId(6),
+      event_time: new Date(Date.UTC(2026, 10, 22, 10 + hour)).toISOString(),
+      data: { power: 40, ...(hour < 2 && { total: 4_000 * hour }) },
     })),
   ]);
-  const { '2026-11-18': day } = await profiles(at, 'startDate=2026-11-18&endDate=2026-11-18');
-  expect(day!.energyWh['00000000-0000-4000-8000-000000000001']).toEqual([
+  return at;
+});
+
+test('the intervals come from the method that gives the energy of the day', async () => {
+  const { '2026-11-22': day } = await profiles(november(), 'startDate=2026-11-22&endDate=2026-11-22');
+  expect(day!.energyWh[deviceId(6)]).toEqual([
     ...Array.from({ length: 40 }, () => null),
     ...Array.from({ length: 56 }, () => 10),
   ]);
 });
 
 test('with `top` the series with most energy come first, and the others are added up', async () => {
-  const at = await openReport();
-  const first = Date.UTC(2026, 10, 18);
-  await publishReadings(at, 'Etc/UTC', [
-    ...readingsOf(1, first + 21_600_000, first + 86_400_000),
-    ...readingsOf(2, first + 43_200_000, first + 86_400_000),
-    ...readingsOf(3, first + 21_600_000, first + 64_800_000),
-  ]);
+  const at = november();
   for (const grouping of ['', '&groupBy=source', '&groupBy=source&timezone=Asia/Kolkata']) {
     const range = `startDate=2026-11-18&endDate=2026-11-18${grouping}`;
     const { energyWh: all } = (await profiles(at, range))['2026-11-18']!;
@@ -204,7 +208,7 @@ test('days without energy have an empty profile, and so has everything before th
 });
 
 test('invalid parameters are refused, and the limit of the range is named', async () => {
-  const at = await openReport();
+  const at = november();
   const refusal = async (query: string) => {
     const response = await at.get(path(query));
     const { error, parameter, message } = (await response.json()) as Record<string, string>;
@@ -223,23 +227,19 @@ test('invalid parameters are refused, and the limit of the range is named', asyn
   expect(Object.keys(await profiles(at, 'startDate=2026-01-01&endDate=2026-04-02'))).toHaveLength(92);
 });
 
+// This test comes last, because it changes the readings in the soak.
 test('details and profiles show a token of a device group its devices only, and are cached by content', async () => {
-  const at = await openReport({ deviceGroups: { roof: [deviceId(1)] } });
-  const at1 = Date.UTC(2026, 10, 18);
-  await publishReadings(at, 'Etc/UTC', [
-    ...readingsOf(1, at1, at1 + 86_400_000),
-    ...readingsOf(2, at1, at1 + 86_400_000),
-  ]);
+  const at = november();
   const roof = await at.issue({ permissions: ['search:read'], deviceGroups: ['roof'] });
   const sender = await at.issue({ permissions: ['data:write'] });
   const tags = new Map<string, string>();
   for (const report of ['daily-energy/details', 'interval-energy']) {
-    const url = `/api/v1/orgs/${WORKGROUP}/${report}?startDate=2026-11-18&endDate=2026-11-18`;
+    const url = `/api/v1/orgs/${WORKGROUP}/${report}?startDate=2026-11-20&endDate=2026-11-20`;
     const text = await (await at.get(url, { token: roof })).text();
-    expect(text).toContain(deviceId(1));
-    expect(text).not.toContain(deviceId(2));
+    expect(text).toContain(deviceId(4));
+    expect(text).not.toContain(deviceId(5));
     const all = await at.get(url);
-    expect(await all.text()).toContain(deviceId(2));
+    expect(await all.text()).toContain(deviceId(5));
 
     const etag = all.headers.get('etag')!;
     tags.set(url, etag);
@@ -256,7 +256,7 @@ test('details and profiles show a token of a device group its devices only, and 
   // daily-energy.test.ts has the tag of data that change.
   if (!isSoak) return;
   await publishReadings(at, 'Etc/UTC', [
-    { event_time: '2026-11-18T12:05:00Z', device: deviceId(1), source: 'pv', data: { power: 5_000 } },
+    { event_time: '2026-11-20T12:05:00Z', device: deviceId(4), source: 'pv', data: { power: 5_000 } },
   ]);
   for (const [url, etag] of tags)
     expect((await at.get(url, { headers: { 'If-None-Match': etag } })).status).toBe(200);

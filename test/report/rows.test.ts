@@ -148,10 +148,22 @@ test('a balance is answered as rows, by interval, day, month and year', { timeou
   }
 });
 
-test('the header Accept chooses the format, and the parameter wins', { timeout }, async () => {
-  const at = await openReport({ devices: [{ id: deviceId(1), name: '=SUM(A1)' }] });
-  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
+/** A day with two devices. A spreadsheet would compute the name of the first. */
+const oneDay = shared(async () => {
+  const at = await openReport({
+    devices: [{ id: deviceId(1), name: '=SUM(A1)' }],
+    deviceGroups: { mine: [deviceId(1)] } as never,
+  });
+  await storeDays(at.shard, [
+    { day: '2026-11-18', device: 1, energyWh: 5 },
+    { day: '2026-11-18', device: 2, energyWh: 7 },
+  ]);
   await at.publish();
+  return at;
+});
+
+test('the header Accept chooses the format, and the parameter wins', { timeout }, async () => {
+  const at = oneDay();
   const path = `/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=2026-11-17&endDate=2026-11-18`;
   const ask = (accept: string, more = '') => at.get(path + more, { headers: { accept } });
   const csv = await ask('text/csv');
@@ -162,12 +174,14 @@ test('the header Accept chooses the format, and the parameter wins', { timeout }
   expect(csv.headers.get('vary')).toMatch(/accept\b/i);
   const lines = (await csv.text()).split('\r\n');
   expect(lines[0]).toBe('day,device,device_name,energy_wh,method,flags,coverage,status,version,computed_at');
-  // A spreadsheet would compute the name.
   expect(lines[1]).toContain(`2026-11-18,${deviceId(1)},'=SUM(A1),5,`);
   expect((await ask('text/csv', '&format=json')).headers.get('content-type')).toContain('json');
   const browser = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
   expect(browser.headers.get('content-type')).toContain('application/json');
-  expect(await browser.json()).toEqual({ '2026-11-17': {}, '2026-11-18': { [deviceId(1)]: 5 } });
+  expect(await browser.json()).toEqual({
+    '2026-11-17': {},
+    '2026-11-18': { [deviceId(1)]: 5, [deviceId(2)]: 7 },
+  });
   const refused = await at.get(`${path}&format=xlsx`);
   expect([refused.status, ((await refused.json()) as { message: string }).message]).toEqual([
     400,
@@ -192,9 +206,7 @@ test.each([
 test('each format has its own entity tag, and an unchanged answer is not sent again', {
   timeout,
 }, async () => {
-  const at = await openReport({ devices: [{ id: deviceId(1), name: 'garage' }] });
-  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
-  await at.publish();
+  const at = oneDay();
   const path = `/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=2026-11-18&endDate=2026-11-18`;
   const tags: Array<string | null> = [];
   for (const format of ['json', ...formats]) {
@@ -215,12 +227,7 @@ test('each format has its own entity tag, and an unchanged answer is not sent ag
 });
 
 test('a token of device groups gets the rows of its devices alone', { timeout }, async () => {
-  const at = await openReport({ deviceGroups: { mine: [deviceId(1)] } as never });
-  await storeDays(at.shard, [
-    { day: '2026-11-18', device: 1, energyWh: 5 },
-    { day: '2026-11-18', device: 2, energyWh: 7 },
-  ]);
-  await at.publish();
+  const at = oneDay();
   const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['mine'] });
   const response = await at.get(
     `/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=2026-11-18&endDate=2026-11-18&format=ndjson`,
