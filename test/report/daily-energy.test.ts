@@ -4,9 +4,13 @@ import { addDays } from '../../src/lib/time.ts';
 import { addSeries, rows, storeDays, type TestDay, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isFull, rounds } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import { openReport } from './report-fixture.ts';
 
 const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/daily-energy?${query}`;
+
+/** A workgroup that has published nothing. */
+const unpublished = shared(() => openReport());
 
 test('a day by device and by source', async () => {
   const at = await openReport();
@@ -84,14 +88,14 @@ test('nothing published yet is an empty report, and so are days and devices with
 });
 
 test('a range of five years is answered with a key for each day', async () => {
-  const at = await openReport();
+  const at = unpublished();
   const days = Object.keys(await at.report('startDate=2022-01-01&endDate=2027-01-01'));
   expect(days).toHaveLength(1827);
   expect(days.at(-1)).toBe('2027-01-01');
 });
 
 test('a range that starts today needs an end, because the default is yesterday', async () => {
-  const at = await openReport();
+  const at = unpublished();
   const response = await at.get(path('startDate=2099-01-01'));
   expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
     400,
@@ -102,7 +106,7 @@ test('a range that starts today needs an end, because the default is yesterday',
 });
 
 test('invalid parameters are refused by name', async () => {
-  const at = await openReport();
+  const at = unpublished();
   const questions: Array<[query: string, parameter: string]> = [
     ['startDate=2022-01-01&endDate=2027-01-02', 'startDate'],
     ['startDate=2026-11-20&endDate=2026-11-19', 'endDate'],
@@ -134,7 +138,7 @@ test('invalid parameters are refused by name', async () => {
 });
 
 test('a caller without permission gets no other error', async () => {
-  const at = await openReport();
+  const at = unpublished();
   const bad = path('startDate=nonsense');
   const status = async (token: string | undefined, target = bad) => {
     const response = await at.get(target, { token });

@@ -88,6 +88,9 @@ function watchExplanations(): Array<{ hasEnded: boolean }> {
 
 const bodyOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
+/** Without a worker, and without data. */
+const unpublished = shared(() => openReport());
+
 describe('a day is explained over HTTP', () => {
   const owner = shared(openWithOwner);
 
@@ -169,7 +172,7 @@ describe('a day is explained over HTTP', () => {
     ['source', `${asked}&source=a&source=b`],
     ['source', `${asked}&source=${'x'.repeat(3_000)}`],
   ])('not where %s is wrong: %#', async (parameter, query) => {
-    const at = await openReport();
+    const at = unpublished();
     const response = await at.get(path(query));
     const body = await bodyOf(response);
     expect(body).toMatchObject({ error: 'InvalidRequest', status: 400, retryable: false, parameter });
@@ -207,7 +210,7 @@ describe('a day is explained over HTTP', () => {
   });
 
   test('not by another method', async () => {
-    const at = await openReport();
+    const at = unpublished();
     const response = await fetch(at.base + path(asked), { method: 'POST' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
@@ -226,7 +229,7 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
     const message = expect.stringMatching(
       /^no worker on this machine has the data of acme open, so nothing was done; if a worker runs here, it tries again/,
     );
-    expect(await refused(await openReport())).toEqual({ ...unavailable, message });
+    expect(await refused(unpublished())).toEqual({ ...unavailable, message });
   });
 
   test.each([

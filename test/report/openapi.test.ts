@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shared } from '../support/shared.ts';
 import { openReport } from './report-fixture.ts';
 
 interface Document {
@@ -19,8 +20,10 @@ interface Document {
 const orgs = '/api/v1/orgs/{workgroupId}';
 const reports = [`${orgs}/daily-energy`, `${orgs}/daily-energy/details`, `${orgs}/interval-energy`];
 
+const report = shared(() => openReport());
+
 test('the OpenAPI description has the endpoints, their parameters and their answers', async () => {
-  const at = await openReport();
+  const at = report();
   const response = await at.get('/openapi.json', { token: undefined });
   expect(response.headers.get('content-type')).toContain('application/json');
   const document = (await response.json()) as Document;
@@ -68,7 +71,7 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
 });
 
 test('meters, budgets and sites are described with examples', async () => {
-  const at = await openReport();
+  const at = report();
   const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;
   const range = [
     ['startDate', true],
@@ -103,7 +106,7 @@ test('meters, budgets and sites are described with examples', async () => {
 });
 
 test('the OpenAPI description of an explanation fits its answer', async () => {
-  const at = await openReport();
+  const at = report();
   const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;
   const operation = document.paths[`${orgs}/daily-energy/explain`]!.get!;
   expect(operation.parameters.map(({ name, required }) => [name, required ?? false])).toEqual([
@@ -119,7 +122,7 @@ test('the OpenAPI description of an explanation fits its answer', async () => {
 });
 
 test('every request has a unique name for clients that are generated', async () => {
-  const at = await openReport();
+  const at = report();
   const { paths } = (await (await at.get('/openapi.json', { token: undefined })).json()) as {
     paths: Record<string, Record<string, { operationId: string }>>;
   };
@@ -134,13 +137,13 @@ test('every request has a unique name for clients that are generated', async () 
 });
 
 test('the address alone leads to the page', async () => {
-  const at = await openReport();
+  const at = report();
   const page = await at.get('/', { token: undefined });
   expect([page.status, new URL(page.url).pathname]).toEqual([200, '/docs']);
 });
 
 test('the page works without anything from elsewhere, under a content security policy', async () => {
-  const at = await openReport();
+  const at = report();
   const page = await at.get('/docs', { token: undefined });
   expect(page.status).toBe(200);
   const policy = page.headers.get('content-security-policy') ?? '';
@@ -163,14 +166,14 @@ test('the page works without anything from elsewhere, under a content security p
 });
 
 test('integers have no limits that a page would show as an example', async () => {
-  const at = await openReport();
+  const at = report();
   const text = await (await at.get('/openapi.json', { token: undefined })).text();
   expect(text).not.toContain(String(Number.MAX_SAFE_INTEGER));
   expect(text).toContain('"minimum":0');
 });
 
 test('errors have descriptions and a schema with the status of an error', async () => {
-  const at = await openReport();
+  const at = report();
   const text = await (await at.get('/openapi.json', { token: undefined })).text();
   const { paths } = JSON.parse(text) as Document;
   expect(text.includes('Default Response')).toBe(false);
