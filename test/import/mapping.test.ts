@@ -12,24 +12,21 @@ test('all errors of a mapping are reported together, each with its place', () =>
     time: { column: 'time', format: 'yesterday', zone: 'Mars/Olympus' },
     device: { column: 'sn', id: 'garage', names: { one: 'no uuid' } },
     source: {},
-    fields: { a: 'x', b: 'x' },
-    decimal: ',',
-    thousands: ',',
+    fields: { a: 'x' },
     csv: { delimiter: 'ab', encoding: 'ebcdic' },
     colour: 'blue',
   });
   const paths = zodProblems(error!).map(({ path }) => path);
-  expect(paths).toEqual(
-    expect.arrayContaining([
-      'time.format',
-      'time.zone',
-      'device.names.one',
-      'source',
-      'csv.delimiter',
-      'csv.encoding',
-      'colour',
-    ]),
-  );
+  expect(paths).toEqual([
+    'csv.delimiter',
+    'csv.encoding',
+    'time.format',
+    'time.zone',
+    'device.names.one',
+    'device',
+    'source',
+    'colour',
+  ]);
 });
 
 test.each([
