@@ -217,6 +217,7 @@ test('a workgroup of several sites does not set them off against each other', as
     roles: [
       { source: 'pv', role: 'production' },
       { source: 'load', role: 'consumption' },
+      { device: meter, source: 'other', role: 'other' },
     ],
   };
   const site = (name: string, id: string) => ({ name, devices: [{ id }] });
@@ -230,6 +231,19 @@ test('a workgroup of several sites does not set them off against each other', as
     computed: [],
     flags: ['undetermined'],
   });
+  // The meter has no scope, because it has no role in the balance.
+  expect(
+    await at.analyse(
+      `SELECT scope, site, device::VARCHAR, grid_import_wh, grid_export_wh FROM balance_daily
+       WHERE day = '2026-05-20' ORDER BY ALL NULLS FIRST`,
+    ),
+  ).toEqual([
+    ['device', null, inverter, null, null],
+    ['device', null, heat, 500n, 0n],
+    ['site', 'a', null, null, null],
+    ['site', 'b', null, 500n, 0n],
+    ['workgroup', null, null, null, null],
+  ]);
   const alone = await openBalance({ ...settings, sites: [site('a', inverter)] }, days, energy);
   expect((await alone.ask(one))['2026-05-20']).toMatchObject({ gridExportWh: 300, flags: ['netted'] });
 });
