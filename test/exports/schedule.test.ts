@@ -194,7 +194,7 @@ test('energy that has changed since marks the files of its days, until it is as 
   expect((await compare(week(260)))[1]).toEqual({ revision: 2, days: undefined });
 });
 
-test('a period that is not over, or was delivered, is not exported by hand; an export that is held elsewhere waits', async () => {
+test('a period that is not over, or was delivered, is not exported by hand; an export that is stopped has not failed', async () => {
   const at = await openExportFixture([{}]);
   await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
   await at.publish();
@@ -206,6 +206,8 @@ test('a period that is not over, or was delivered, is not exported by hand; an e
   await expect(at.exports.run('nothing', { corrected: false }, signal)).rejects.toThrow(
     'configured are export1',
   );
+  await expect(at.exports.run('export1', { corrected: false }, AbortSignal.abort())).rejects.toThrow();
+  expect(await at.ledger().runs()).toMatchObject([{ state: 'planned', attempts: 0 }]);
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('delivered');
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('already-delivered');
   expect(await at.ledger().runs()).toHaveLength(1);
