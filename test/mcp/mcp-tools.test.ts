@@ -78,6 +78,33 @@ test('a device without energy is named, and its energy is unknown', async () => 
   );
 });
 
+test('a tool asks for the devices and meters of the question alone', async () => {
+  const { call, asked } = await openTools((path) =>
+    path.endsWith('data') || path === 'device-status' ? '{}' : '',
+  );
+  await call('daily_energy', { ...days, devices: ['garage'] });
+  await call('data_quality', { ...days, devices: ['garage'] });
+  await call('budgets', { ...days, meterCodes: ['GRID-1'] });
+  expect(asked.map((url) => url.replace(/^.*\/home\//, ''))).toEqual([
+    'daily-energy?startDate=2026-05-02&endDate=2026-05-03&devices=garage&resolution=day',
+    'device-status?devices=garage',
+    'quality?startDate=2026-05-02&endDate=2026-05-03&devices=garage',
+    'device-status?devices=garage',
+    'budget-data?startDate=2026-05-02&endDate=2026-05-03&meterCodes=GRID-1',
+    'meter-data?startDate=2026-05-02&endDate=2026-05-03&meterCodes=GRID-1',
+  ]);
+});
+
+test('a delay of 0 is not unknown, and a busy service says so', async () => {
+  const { call } = await openTools((path) =>
+    path === 'status'
+      ? JSON.stringify({ workgroup: 'home', lagSeconds: 0, findings: [] })
+      : Response.json({ error: 'Busy', message: 'too busy', retryable: true }, { status: 503 }),
+  );
+  expect((await call('service_status')).text).toContain('Delay: 0 s; newest reading: unknown');
+  expect(await call('stream_gaps')).toEqual({ isError: true, text: 'GET gaps of home: too busy' });
+});
+
 test('more rows or bytes than a tool reads are refused', async () => {
   const rows = await openTools(() => '{}\n'.repeat(20_001));
   expect((await rows.call('daily_energy', days)).text).toContain('there are more than 20000 rows');

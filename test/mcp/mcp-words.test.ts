@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { budgetLines, dayLines, daysOf, periodLines, qualityLines } from '../../src/mcp/energy-lines.ts';
-import { ANSWER_CHARACTERS_MAX, energyText, linesText, measuredShareText } from '../../src/mcp/mcp-words.ts';
+import {
+  ANSWER_CHARACTERS_MAX,
+  energyText,
+  explanationLines,
+  linesText,
+  measuredShareText,
+} from '../../src/mcp/mcp-words.ts';
 import { readableWorkgroups } from '../../src/mcp/readable-workgroups.ts';
+import type { Explanation } from '../../src/report-client/client-answers.ts';
 
 const days = ['2026-05-01', '2026-05-02', '2026-05-03'];
 const devices = new Map([
@@ -36,10 +43,39 @@ test('an incomplete day is never 100 %, and an unknown coverage is said', () => 
 
 test('an answer has one line for each text, and says that it is cut', () => {
   expect(linesText(['a\nb', 'c'])).toBe('a\\u000ab\nc');
-  const cut = linesText(Array.from({ length: 20 }, () => 'x'.repeat(1_000))).split('\n');
+  const cut = linesText(Array.from({ length: 20 }, () => 'x'.repeat(999))).split('\n');
   expect(cut).toHaveLength(16);
   expect(cut.at(-1)).toBe('... the answer is cut here; ask for fewer days or devices');
   expect(cut.join('\n').length).toBeLessThanOrEqual(ANSWER_CHARACTERS_MAX);
+});
+
+test('an explanation has the sum, the coverage, and each flag, event, correction and version', () => {
+  const text = (name: string) => [{ text: name }];
+  const source = {
+    source: 'pv',
+    result: { energyWh: 1_500, field: 'total', table: 'solar', method: 'total_energy', status: 'final' },
+    sum: { text: 'a sum' },
+    coverage: { text: 'a coverage' },
+    flags: [{ flag: 'reset', reason: 'a reason' }],
+    events: text('an event'),
+    corrections: text('a correction'),
+    versions: text('a version'),
+  };
+  const unknown = { ...source, result: null, flags: [], events: [], corrections: [], versions: [] };
+  const about = { device: 'id-1', day: '2026-05-01', timezone: 'Etc/UTC' };
+  expect(explanationLines({ ...about, sources: [source, unknown] } as unknown as Explanation)).toEqual([
+    'Device id-1 on 2026-05-01 (Etc/UTC):',
+    'Source pv: 1.5 kWh, from the field total of the table solar (total_energy), final',
+    '  sum: a sum',
+    '  coverage: a coverage',
+    '  flag: reset: a reason',
+    '  event: an event',
+    '  correction: a correction',
+    '  version: a version',
+    'Source pv: the energy is unknown',
+    '  sum: a sum',
+    '  coverage: a coverage',
+  ]);
 });
 
 test('a token is for the workgroups with reports that it may read, in the order of their ids', () => {
