@@ -118,6 +118,14 @@ test('rows with known values are not stored again', () =>
       replaced: 0,
       revision: 1,
     });
+    expect(
+      await store(
+        intervals(
+          { ...interval(0, 1, 100), quality: 'estimated' },
+          { ...interval(1, 1, 200), direction: 'export' },
+        ),
+      ),
+    ).toMatchObject({ stored: 2, unchanged: 0, replaced: 2, revision: 2 });
   }));
 
 test('finer intervals replace a longer one if they cover all of it, and are refused if they would cut it', () =>
@@ -147,7 +155,7 @@ test('registers become the growth between their values, and a fall is a fault wi
           register(0, 1000.5),
           register(2, 1500.75),
           register(3, 20),
-          register(5, 70),
+          { ...register(5, 70), quality: 'estimated' },
           register(6, 70),
         ),
       ),
@@ -158,8 +166,8 @@ test('registers become the growth between their values, and a fall is a fault wi
     expect(await current()).toEqual([
       [0, 2, 500.25, 'measured', 1],
       [2, 3, null, 'fault', 1],
-      [3, 5, 50, 'measured', 1],
-      [5, 6, 0, 'measured', 1],
+      [3, 5, 50, 'estimated', 1],
+      [5, 6, 0, 'estimated', 1],
     ]);
   }));
 
@@ -175,6 +183,12 @@ test('a value between two others cuts their interval in two, and a corrected one
     expect(await current()).toEqual([
       [0, 1, 100, 'measured', 3],
       [1, 4, 300, 'measured', 3],
+    ]);
+    // The value that was replaced comes back.
+    await store(registers(register(1, 1300)), true);
+    expect(await current()).toEqual([
+      [0, 1, 300, 'measured', 4],
+      [1, 4, 100, 'measured', 4],
     ]);
   }));
 
