@@ -163,6 +163,14 @@ test('changes of days that were not final are listed only on request', async () 
       },
     ],
   });
+  // A day with several versions is one change, from before the first to after the last.
+  expect(await ask('provisional=true')).toMatchObject({
+    changes: [
+      first,
+      { day: '2026-11-02', before: { version: 1 }, after: { version: 3 }, versions: 2 },
+      added,
+    ],
+  });
 });
 
 test('the details of a restated day have its status', async () => {

@@ -102,12 +102,13 @@ describe('uploaded readings', () => {
     });
   });
 
-  test('have the highest revision of their day', async () => {
+  test('have the highest revision and the worst quality of their day', async () => {
     const at = meters();
     await at.put(intervals(...readings('GRID-1', '2026-09-11T00:00Z', 12, [1, 2])));
-    await at.put(intervals(...readings('GRID-1', '2026-09-11T00:00Z', 12, [3])));
+    const later = readings('GRID-1', '2026-09-11T00:00Z', 12, [3]);
+    await at.put(intervals(...later.map((row) => ({ ...row, quality: 'substituted' as const }))));
     expect(await at.ask(`meter-data/details?${range('2026-09-11', '2026-09-11')}`)).toMatchObject({
-      '2026-09-11': { 'GRID-1': { energyWh: 5, revision: 2 } },
+      '2026-09-11': { 'GRID-1': { energyWh: 5, revision: 2, quality: 'substituted', flags: ['estimated'] } },
     });
   });
 
