@@ -1,6 +1,9 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import type { Ask } from '../../src/client/position.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
+import { afterSuccess, isHopeless, noteBatchFailure, type Stuck } from '../../src/pipeline/failing-batch.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
@@ -51,4 +54,31 @@ test('a message that the warehouse refuses again and again is set aside, and not
     'SELECT reason, octet_length(bytes) > 50 AS kept FROM quarantine',
   );
   expect(quarantine).toEqual([{ reason: 'cannot_land', kept: true }]);
+});
+
+test('three failures in a row at one position shrink the batch, and each batch that lands lets it grow', () => {
+  const most = limits.messagesPerReadMax;
+  const at = (offset: bigint): Ask => ({ kind: 'offset', offset });
+  let stuck: Stuck | undefined;
+  const fail = (offset: bigint, code = 'WarehouseFailure') => {
+    stuck = noteBatchFailure(stuck, at(offset), code);
+    return [stuck?.failures, stuck?.messagesMax];
+  };
+  expect(fail(1n, 'DiskFull')).toEqual([undefined, undefined]);
+  expect([fail(1n), fail(1n, 'Unexpected'), fail(2n)]).toEqual([
+    [1, most],
+    [2, most],
+    [1, most],
+  ]);
+  expect([fail(2n), fail(2n, 'DiskFull'), fail(2n)]).toEqual([
+    [2, most],
+    [2, most],
+    [0, most / 10],
+  ]);
+  expect(afterSuccess(stuck)).toBeUndefined();
+  while (stuck!.messagesMax > 1) fail(2n);
+  expect([fail(2n), fail(2n)].map(() => isHopeless(stuck, at(2n)))).toEqual([false, false]);
+  fail(2n);
+  expect([isHopeless(stuck, at(2n)), isHopeless(stuck, at(3n))]).toEqual([true, false]);
+  expect(afterSuccess(stuck)).toMatchObject({ failures: 0, messagesMax: 10 });
 });

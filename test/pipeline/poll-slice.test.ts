@@ -14,7 +14,7 @@ test('what has landed is reported, even if the next read fails', async () => {
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   onTestFinished(pipeline.close);
   await pipeline.open(assignmentOf(tempDir()));
-  const reported: number[] = [];
+  const reported: Array<[messages: number, lag: number | undefined]> = [];
   let reads = 0;
   const slice = pollSlice({
     pipeline,
@@ -22,15 +22,15 @@ test('what has landed is reported, even if the next read fails', async () => {
       async fetch() {
         reads += 1;
         if (reads > 1) throw new TransientError('UpstreamFailed', 'the connection was reset');
-        return { ...answerOf(0, 5), nextOffset: '5', upToDate: false };
+        return { ...answerOf(0, 5), nextOffset: '5', upToDate: false, lagMessages: 3 };
       },
     },
     workgroupId: 'acme',
     signal: new AbortController().signal,
-    onProgress: ({ messages }) => reported.push(messages),
+    onProgress: ({ messages, lagMessages }) => reported.push([messages, lagMessages]),
   });
   await expect(slice).rejects.toThrow('the connection was reset');
-  expect(reported).toEqual([5]);
+  expect(reported).toEqual([[5, 3]]);
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 5 });
 });
 

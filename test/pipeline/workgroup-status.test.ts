@@ -62,6 +62,16 @@ test('a worker that stops says so, but not of a workgroup that another worker ha
   ]);
 });
 
+test('a worker that starts again knows what was published, and nothing else', async () => {
+  const dataDir = tempDir();
+  const clock = { now: () => 1_800_000_000_000 };
+  const book = createStatusBook({ dataDir, clock });
+  book.update('home', 'publish', { generation: 7, generationAtMs: 1_700_000_000_000 });
+  await book.close();
+  expect(createStatusBook({ dataDir, clock }).of('home')).toMatchObject({ publish: { generation: 7 } });
+  expect(createStatusBook({ dataDir, clock }).of('home').hasStopped).toBeUndefined();
+});
+
 test('a status is fresh for 30 s, and not after the clock was set back', () => {
   const nowMs = 1_800_000_000_000;
   const status = { updatedAtMs: nowMs };
