@@ -4,6 +4,7 @@ import { connect as connectTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
+import { MINUTE_MS } from '../../../src/lib/time.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { openRaw, openRawWith } from '../../support/raw-socket.ts';
 import { clientOf } from '../../support/socket-client.ts';
@@ -212,17 +213,21 @@ describe('a faulty client', () => {
   });
 
   test('is disconnected if it continues to ask although its requests are refused', async () => {
-    const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1 });
+    const { baseUrl, tokenText, socket, clock } = await setUp({ requestsPerMinuteMax: 1 });
     const raw = await openRawWith(baseUrl, tokenText);
     let answers = 0;
     raw.on('message', () => answers++);
     const ask = () => raw.send(`42["${socketEvents.subscribe}",{}]`);
     for (let count = 0; count < 100; count++) ask();
     await until('all are answered', () => answers === 100);
+    // A request that is not refused begins the count again.
+    clock.set(clock.now() + MINUTE_MS);
+    for (let count = 0; count < 101; count++) ask();
+    await until('all are answered again', () => answers >= 201);
     expect(socket.counts().sockets).toBe(1);
     for (let count = 0; count < 2; count++) ask();
     await until('it is gone', () => socket.counts().sockets === 0);
-    expect(answers).toBeLessThan(102);
+    expect(answers).toBeLessThan(203);
   });
 
   test('cannot open more subscriptions than the limit, however fast it asks', async () => {

@@ -59,6 +59,7 @@ describe('a handshake', () => {
       parameter: 'workgroupId',
     });
     await connectTo(service, { auth: { token, workgroupId: 'other' } });
+    await connectTo(service, { query: { token, orgName: 'other' } });
     const one = service.tokenText;
     const unclear: ClientOptions[] = [
       { auth: { token: one, workgroupId: ['acme'] } },
