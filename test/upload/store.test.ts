@@ -148,7 +148,7 @@ test('finer intervals replace a longer one if they cover all of it, and are refu
   }));
 
 test('registers become the growth between their values, and a fall is a fault without energy', () =>
-  withShard(async ({ store, current }) => {
+  withShard(async ({ shard, store, current }) => {
     expect(
       await store(
         registers(
@@ -168,6 +168,10 @@ test('registers become the growth between their values, and a fall is a fault wi
       [2, 3, null, 'fault', 1],
       [3, 5, 50, 'estimated', 1],
       [5, 6, 0, 'estimated', 1],
+    ]);
+    const { meters } = await shard.transaction(listUploads);
+    expect(meters).toMatchObject([
+      { fromRegister: true, readings: 4, firstMs: T0, lastMs: T0 + 6 * HOUR, energyWh: 550.25, faults: 1 },
     ]);
   }));
 
@@ -229,6 +233,11 @@ test('budgets of several lengths can coexist, and of one length the later one co
       ['P50', 'day', 2, 1],
       ['P90', 'month', 40, 1],
     ]);
+    // The value that was replaced comes back.
+    expect(await store(budgets(budget('2026-01-01', '2026-01-31', 50)))).toMatchObject({
+      stored: 1,
+      revision: 3,
+    });
   }));
 
 test('a quarter that overlaps another quarter by a month is refused', () =>
