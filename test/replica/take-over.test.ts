@@ -235,8 +235,11 @@ test('the epoch is higher than the epochs of the replica and of the local file',
   const own = machine();
   const a = await work(own, store);
   expect(a.owner.epoch).toBe(1n);
+  await a.owner.noteHibernation({ logEpoch: 'e', nextOffset: '0', settings: 's', closedAtMs: 1 });
   await a.shard.close();
-  expect((await takeOver(own, store)).claim.ownerEpoch).toBe('2');
+  const { claim } = await takeOver(own, store);
+  // An owner that has claimed it does not hibernate.
+  expect([claim.ownerEpoch, claim.idle]).toEqual(['2', undefined]);
   const b = await work(own, store);
   expect(b.owner.epoch).toBe(3n);
   await b.shard.close();
