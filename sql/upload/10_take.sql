@@ -25,20 +25,21 @@ SET SESSION asof_loop_join_threshold = 0;
 -- incoming:
 --   line, key           rows with the same key must not overlap
 --   meter_code
---   start_at, end_at    as in the target table: ms since 1970, or days since 1970; the end excluded
---   energy_wh, direction
---   detail              the quality of a reading, or the scenario of a budget
+--   start_ms, end_ms    ms since 1970, the end excluded. Days of budgets are those of UTC
+--   amount_wh           the energy of an interval or of a budget, or the value of a register
+--   direction, quality  of readings
+--   scenario            of budgets
 --   revision, is_same   decided by chapter 20
 CREATE OR REPLACE TEMP TABLE incoming (
-  line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR,
-  detail VARCHAR, revision INTEGER, is_same BOOLEAN
+  line BIGINT, key VARCHAR, meter_code VARCHAR, start_ms BIGINT, end_ms BIGINT, amount_wh DOUBLE, direction VARCHAR,
+  quality VARCHAR, scenario VARCHAR, revision INTEGER, is_same BOOLEAN
 );
 
 -- name: take_meter_rows
 -- Adds rows of intervals or registers. $rows: JSON array.
 INSERT INTO incoming BY NAME
-SELECT line, meter AS key, meter AS meter_code, start AS start_at, "end" AS end_at, energyWh AS energy_wh, direction,
-  quality AS detail, 1 AS revision, false AS is_same
+SELECT line, meter AS key, meter AS meter_code, start AS start_ms, "end" AS end_ms, energyWh AS amount_wh, direction,
+  quality, 1 AS revision, false AS is_same
 FROM (
   SELECT unnest(from_json($rows, '[{
       "line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
@@ -50,8 +51,8 @@ FROM (
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
 INSERT INTO incoming BY NAME
 SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code,
-  start - DATE '1970-01-01' AS start_at, "end" - DATE '1970-01-01' + 1 AS end_at,
-  energyWh AS energy_wh, NULL AS direction, scenario AS detail, 1 AS revision, false AS is_same
+  epoch_ms(start) AS start_ms, epoch_ms("end" + 1) AS end_ms,
+  energyWh AS amount_wh, scenario, 1 AS revision, false AS is_same
 FROM (
   SELECT unnest(from_json($rows, '[{
       "line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",

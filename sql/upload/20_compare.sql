@@ -9,27 +9,24 @@
 -- name: find_current_intervals
 -- Selects the current readings of the meters and times of the upload.
 -- current_row:
---   row_id                                                rowid in the target table
---   key, start_at, end_at, energy_wh, direction, detail   see create_incoming
+--   row_id                       rowid in the target table
+--   key, start_ms, end_ms, amount_wh, direction, quality, scenario   see create_incoming
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms AS start_at,
-  meter_reading.end_ms AS end_at, meter_reading.energy_wh, meter_reading.direction, meter_reading.quality AS detail,
-  meter_reading.revision, meter_reading.received_at_ms
-FROM meter_reading JOIN span USING (meter_code)
-WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < span.end_at
-  AND meter_reading.end_ms > span.start_at;
+WITH span AS (SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL)
+SELECT mre.rowid AS row_id, mre.meter_code AS key, mre.start_ms, mre.end_ms, mre.energy_wh AS amount_wh, mre.direction,
+  mre.quality, NULL::VARCHAR AS scenario, mre.revision, mre.received_at_ms
+FROM meter_reading mre JOIN span USING (meter_code)
+WHERE mre.replaced_by IS NULL AND mre.start_ms < span.to_ms AND mre.end_ms > span.from_ms;
 
 -- name: find_current_registers
 -- Selects the current register values of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_at,
-  meter_register.at_ms AS end_at, meter_register.value_wh AS energy_wh, meter_register.direction,
-  meter_register.quality AS detail, meter_register.revision, 0 AS received_at_ms
-FROM meter_register JOIN span USING (meter_code)
-WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN span.start_at AND span.end_at;
+WITH span AS (SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL)
+SELECT mrg.rowid AS row_id, mrg.meter_code AS key, mrg.at_ms AS start_ms, mrg.at_ms AS end_ms,
+  mrg.value_wh AS amount_wh, mrg.direction, mrg.quality, NULL::VARCHAR AS scenario, mrg.revision, 0 AS received_at_ms
+FROM meter_register mrg JOIN span USING (meter_code)
+WHERE mrg.replaced_by IS NULL AND mrg.at_ms BETWEEN span.from_ms AND span.to_ms;
 
 -- name: find_current_budgets
 -- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
@@ -44,11 +41,12 @@ WITH known AS (
       WHEN dayofyear(period_start) = 1 AND period_end = make_date(year(period_start), 12, 31) THEN 'year'
       ELSE 'other'
     END) AS key,
-    period_start - DATE '1970-01-01' AS start_at,
-    period_end - DATE '1970-01-01' + 1 AS end_at,
-    energy_wh::DOUBLE AS energy_wh,
+    epoch_ms(period_start) AS start_ms,
+    epoch_ms(period_end + 1) AS end_ms,
+    energy_wh::DOUBLE AS amount_wh,
     NULL::VARCHAR AS direction,
-    scenario AS detail,
+    NULL::VARCHAR AS quality,
+    scenario,
     revision,
     uploaded_at_ms AS received_at_ms
   FROM budget
@@ -70,11 +68,11 @@ SELECT
   current_row.row_id,
   inc.rowid AS new_id,
   current_row.revision,
-  current_row.end_at - current_row.start_at AS length,
-  current_row.end_at - current_row.start_at AS shared,
-  current_row.energy_wh IS NOT DISTINCT FROM inc.energy_wh AND current_row.direction IS NOT DISTINCT FROM inc.direction
-    AND current_row.detail = inc.detail AS is_same
-FROM current_row JOIN incoming inc USING (key, start_at, end_at);
+  current_row.end_ms - current_row.start_ms AS length,
+  current_row.end_ms - current_row.start_ms AS shared,
+  current_row.amount_wh IS NOT DISTINCT FROM inc.amount_wh AND current_row.direction IS NOT DISTINCT FROM inc.direction
+    AND current_row.quality IS NOT DISTINCT FROM inc.quality AS is_same
+FROM current_row JOIN incoming inc USING (key, start_ms, end_ms);
 
 -- name: find_overlaps
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
@@ -85,20 +83,20 @@ WITH kept AS (
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), placed AS (
   -- The rows of the upload that have none.
-  SELECT inc.rowid AS new_id, inc.key, inc.start_at, inc.end_at
+  SELECT inc.rowid AS new_id, inc.key, inc.start_ms, inc.end_ms
   FROM incoming inc
   ANTI JOIN overlap ON inc.rowid = overlap.new_id
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
-  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS current_start, kept.end_at AS current_end,
-    placed.start_at AS new_start, placed.end_at AS new_end
-  FROM placed ASOF JOIN kept ON placed.key = kept.key AND placed.start_at >= kept.start_at
-  WHERE kept.end_at > placed.start_at
+  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_ms AS current_start, kept.end_ms AS current_end,
+    placed.start_ms AS new_start, placed.end_ms AS new_end
+  FROM placed ASOF JOIN kept ON placed.key = kept.key AND placed.start_ms >= kept.start_ms
+  WHERE kept.end_ms > placed.start_ms
   UNION BY NAME
-  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_at AS current_start, kept.end_at AS current_end,
-    placed.start_at AS new_start, placed.end_at AS new_end
-  FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_at >= placed.start_at
-  WHERE placed.end_at > kept.start_at
+  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_ms AS current_start, kept.end_ms AS current_end,
+    placed.start_ms AS new_start, placed.end_ms AS new_end
+  FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_ms >= placed.start_ms
+  WHERE placed.end_ms > kept.start_ms
 )
 SELECT row_id, new_id, revision, current_end - current_start AS length,
   least(current_end, new_end) - greatest(current_start, new_start) AS shared,
@@ -109,9 +107,9 @@ FROM pair;
 -- Returns the current rows that the upload covers only in part, so the rest would be lost. At most $rows_max.
 -- Columns:
 --   line                               of the row of the upload
---   start_at, end_at, received_at_ms   of the current row
+--   start_ms, end_ms, received_at_ms   of the current row
 WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared) < any_value(length))
-SELECT inc.line::DOUBLE AS line, current_row.start_at::DOUBLE AS start_at, current_row.end_at::DOUBLE AS end_at,
+SELECT inc.line::DOUBLE AS line, current_row.start_ms::DOUBLE AS start_ms, current_row.end_ms::DOUBLE AS end_ms,
   current_row.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming inc ON inc.rowid = cut.new_id JOIN current_row USING (row_id)
 ORDER BY inc.line

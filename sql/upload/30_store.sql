@@ -8,30 +8,30 @@
 -- name: store_readings
 -- Stores the new readings.
 INSERT INTO meter_reading BY NAME
-SELECT meter_code, start_at AS start_ms, end_at AS end_ms, energy_wh, direction, detail AS quality,
+SELECT meter_code, start_ms, end_ms, amount_wh AS energy_wh, direction, quality,
   $from_register AS from_register, revision, $now_ms AS received_at_ms, $upload_id AS upload_id
-FROM incoming WHERE NOT is_same ORDER BY meter_code, start_at;
+FROM incoming WHERE NOT is_same ORDER BY meter_code, start_ms;
 
 -- name: store_registers
 -- Stores the new register values.
 INSERT INTO meter_register BY NAME
-SELECT meter_code, start_at AS at_ms, energy_wh AS value_wh, direction, detail AS quality, revision,
+SELECT meter_code, start_ms AS at_ms, amount_wh AS value_wh, direction, quality, revision,
   $upload_id AS upload_id
-FROM incoming WHERE NOT is_same ORDER BY meter_code, start_at;
+FROM incoming WHERE NOT is_same ORDER BY meter_code, start_ms;
 
 -- name: store_budgets
 -- Stores the new budgets.
 INSERT INTO budget BY NAME
 SELECT
   meter_code,
-  DATE '1970-01-01' + start_at::INTEGER AS period_start,
-  DATE '1970-01-01' + end_at::INTEGER - 1 AS period_end,
-  energy_wh::BIGINT AS energy_wh,
-  detail AS scenario,
+  make_timestamp_ms(start_ms)::DATE AS period_start,
+  make_timestamp_ms(end_ms)::DATE - 1 AS period_end,
+  amount_wh::BIGINT AS energy_wh,
+  scenario,
   revision,
   $now_ms AS uploaded_at_ms,
   $upload_id AS upload_id
-FROM incoming WHERE NOT is_same ORDER BY meter_code, detail, start_at;
+FROM incoming WHERE NOT is_same ORDER BY meter_code, scenario, start_ms;
 
 -- name: replace_readings
 -- Marks the replaced readings.
@@ -47,7 +47,7 @@ UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM re
 
 -- name: derive_readings
 -- Makes readings from the growth between neighbouring values of the touched registers. If a register fell,
--- the energy of that interval is unknown (null).
+-- the energy of that interval is unknown (null). An interval is only as good as the worse of its two values.
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
   -- The register values in order, each with the one before it.
@@ -68,11 +68,12 @@ SELECT
   0::BIGINT AS line,
   meter_code AS key,
   meter_code,
-  before_ms AS start_at,
-  at_ms AS end_at,
-  CASE WHEN value_wh >= before_wh THEN round(value_wh - before_wh, 3) END AS energy_wh,
+  before_ms AS start_ms,
+  at_ms AS end_ms,
+  CASE WHEN value_wh >= before_wh THEN round(value_wh - before_wh, 3) END AS amount_wh,
   direction,
-  CASE WHEN value_wh < before_wh THEN 'fault' WHEN quality = 'measured' THEN before_quality ELSE quality END AS detail,
+  CASE WHEN value_wh < before_wh THEN 'fault' WHEN quality = 'measured' THEN before_quality ELSE quality END AS quality,
+  NULL::VARCHAR AS scenario,
   1::INTEGER AS revision,
   false AS is_same
 FROM step

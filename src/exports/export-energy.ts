@@ -18,13 +18,13 @@ export const openIntervalEnergy = opener(intervalEnergyRows, intervalEnergy);
 /** @param report the body of the matching HTTP endpoint */
 function opener(select: SelectEnergyRows, report: DayReport): OpenReport {
   return (query, { generation, lake, signal }) => ({
-    rows: (range) => select(dayQuery(query, range), query.workgroup, generation),
+    rows: (range) => select(dayQueryOf(query, range), query.workgroup, generation),
     body: async (range) =>
-      (await dayReportJson(report, lake, generation, dayQuery(query, range), signal)).parts,
+      (await dayReportJson(report, lake, generation, dayQueryOf(query, range), signal)).parts,
   });
 }
 
-function dayQuery({ config, workgroup }: ExportQuery, { startDay, endDay }: DayRange): DayQuery {
+function dayQueryOf({ config, workgroup }: ExportQuery, { startDay, endDay }: DayRange): DayQuery {
   return {
     startDay,
     endDay,

@@ -19,7 +19,7 @@ import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts
 import { type ConnectionLimit, limitConnections } from './limit-connections.ts';
 import { limitPipelining } from './limit-pipelining.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
-import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
+import { callerOf, createRateLimit, tooManyText } from './rate-limit.ts';
 import { watchTokens } from './watch-tokens.ts';
 
 declare module 'fastify' {
@@ -144,7 +144,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (request.authentication.kind === 'granted') connectionLimit.keep(request.raw.socket);
     const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
-    if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
+    if (waitSeconds > 0)
+      throw new StreamError('RateLimited', tooManyText('requests', caller), {}, waitSeconds);
     // The check is in this hook, because the body is then not read.
     if (request.is404) throw nothingHere();
   });

@@ -3,11 +3,6 @@ import type { Authentication } from '../access/authentication.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { addressGroup } from './address-group.ts';
 
-/**
- * This is our own token bucket, because rate-limiter-flexible keeps an unbounded number of callers, each with
- * a timer. It also returns the whole share at once at the end of a minute, and accepts no clock.
- */
-
 /** The owner of a share of requests: a valid token, or an address. */
 type Caller = { tokenId: string } | { address: string };
 
@@ -25,7 +20,8 @@ const CALLERS_MAX = 50_000;
 
 /**
  * Creates a token bucket for each caller: it allows `perMinute` requests at once, and refills by that number
- * in a minute.
+ * in a minute. The library rate-limiter-flexible keeps an unbounded number of callers, each with a timer,
+ * returns the whole share at once at the end of a minute, and accepts no clock.
  */
 export function createRateLimit(options: { perMinute: number; clock: Clock }): RateLimit {
   const { perMinute, clock } = options;
@@ -54,7 +50,10 @@ interface Bucket {
   atMs: UtcMs;
 }
 
-/** Grows with its callers. With the option `max`, it would take the memory of all callers at once. */
+/**
+ * Grows with its callers. With its option `max`, lru-cache allocates its lists for all callers at once. So
+ * each caller has the size 1, and the sum of the sizes is limited.
+ */
 function createBuckets(): LRUCache<string, Bucket> {
   return new LRUCache({ maxSize: CALLERS_MAX, sizeCalculation: () => 1 });
 }
@@ -65,6 +64,6 @@ export function callerOf(authentication: Authentication, address: string): Calle
 }
 
 /** The error text for a caller that must wait. */
-export function tooMany(what: 'requests' | 'connections', caller: Caller): string {
+export function tooManyText(what: 'requests' | 'connections', caller: Caller): string {
   return `too many ${what} ${'tokenId' in caller ? 'with this token' : 'from this address without a token that is valid'}`;
 }

@@ -17,9 +17,9 @@ export const flagBits = {
   contradicted: 2048,
   substituted: 4096,
   corrected: 8192,
-  unavailable: 65_536,
   silence_start: 16_384,
   silence_end: 32_768,
+  unavailable: 65_536,
 } as const;
 
 /**

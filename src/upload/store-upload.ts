@@ -144,18 +144,18 @@ async function markChanges(connection: DuckDBConnection, kind: UploadKind): Prom
   await query(connection, statements[kind].current);
   await query(connection, 'upload/find_same_places');
   await query(connection, 'upload/find_overlaps');
-  const cut = await query<{ line: number; start_at: number; end_at: number; received_at_ms: number }>(
+  const cut = await query<{ line: number; start_ms: number; end_ms: number; received_at_ms: number }>(
     connection,
     'upload/find_conflicts',
     { rows_max: CONFLICTS_MAX },
   );
   await query(connection, 'upload/set_revisions');
   await query(connection, 'upload/find_replaced');
-  return cut.map(({ line, start_at, end_at, received_at_ms }) => {
+  return cut.map(({ line, start_ms, end_ms, received_at_ms }) => {
     const [start, end] =
       kind === 'budget'
-        ? [start_at, end_at - 1].map((day) => formatInstant(day * DAY_MS).slice(0, 10))
-        : [formatInstant(start_at), formatInstant(end_at)];
+        ? [start_ms, end_ms - DAY_MS].map((dayMs) => formatInstant(dayMs).slice(0, 10))
+        : [formatInstant(start_ms), formatInstant(end_ms)];
     return {
       line,
       message: `covers only a part of a period that was uploaded at ${formatInstant(received_at_ms)}, from ${start} to ${end}; upload the whole period, or leave the row out`,

@@ -163,7 +163,7 @@ export const errorCases: Case[] = [
     ...busyOnce({}),
   },
   {
-    name: 'nothing is, and the answer to too many requests says how long to wait',
+    name: 'nothing is broken, and the answer to too many requests says how long to wait',
     fails: [],
     ...busyOnce({ 'retry-after': '0' }),
   },

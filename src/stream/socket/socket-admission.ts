@@ -5,7 +5,7 @@ import { checkToken, grantOrThrow } from '../../access/authentication.ts';
 import { bearerToken } from '../../access/bearer.ts';
 import type { Grant } from '../../access/grant.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
-import { callerOf, type RateLimit, tooMany } from '../../http/rate-limit.ts';
+import { callerOf, type RateLimit, tooManyText } from '../../http/rate-limit.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { Stream } from '../stream.ts';
@@ -58,7 +58,7 @@ export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSoc
     const caller = callerOf(authentication, handshake.address);
     const waitSeconds = rateLimit.take(caller);
     if (waitSeconds > 0)
-      throw new StreamError('RateLimited', `${tooMany('connections', caller)}; wait ${waitSeconds} s`);
+      throw new StreamError('RateLimited', `${tooManyText('connections', caller)}; wait ${waitSeconds} s`);
     const named = auth.workgroupId || query.orgName;
     const { workgroupId, grant, devices } = explainMissing(() => {
       const id = typeof named === 'string' ? named : onlyWorkgroup(grantOrThrow(authentication), named);

@@ -1,7 +1,7 @@
 import { AUDIT_TABLE, WILDCARD_TABLE } from '../../contract/messages.ts';
 import { type StopReason, socketEvents } from '../../contract/socket-events.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
-import { type RateLimit, tooMany } from '../../http/rate-limit.ts';
+import { type RateLimit, tooManyText } from '../../http/rate-limit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
@@ -133,7 +133,7 @@ export function createSession(
       if (waitSeconds > 0) {
         if (++refusals > REFUSALS_MAX) return connection.disconnect();
         return refuse(
-          new StreamError('RateLimited', `${tooMany('requests', context.grant)}; wait ${waitSeconds} s`),
+          new StreamError('RateLimited', `${tooManyText('requests', context.grant)}; wait ${waitSeconds} s`),
         );
       }
       refusals = 0;
