@@ -23,13 +23,13 @@ SET SESSION asof_loop_join_threshold = 0;
 -- name: create_incoming
 -- Creates the table for the rows of an upload.
 -- incoming:
---   line, key           rows with the same key must not overlap
+--   line, key            rows with the same key must not overlap
 --   meter_code
---   start_ms, end_ms    ms since 1970, the end excluded. Days of budgets are those of UTC
---   amount_wh           the energy of an interval or of a budget, or the value of a register
---   direction, quality  of readings
---   scenario            of budgets
---   revision, is_same   decided by chapter 20
+--   start_ms, end_ms     ms since 1970, the end excluded. Days of budgets are those of UTC
+--   amount_wh            the energy of an interval or of a budget, or the value of a register
+--   direction, quality   of readings
+--   scenario             of budgets
+--   revision, is_same    decided by chapter 20
 CREATE OR REPLACE TEMP TABLE incoming (
   line BIGINT, key VARCHAR, meter_code VARCHAR, start_ms BIGINT, end_ms BIGINT, amount_wh DOUBLE, direction VARCHAR,
   quality VARCHAR, scenario VARCHAR, revision INTEGER, is_same BOOLEAN

@@ -9,8 +9,9 @@
 -- name: find_current_intervals
 -- Selects the current readings of the meters and times of the upload.
 -- current_row:
---   row_id                       rowid in the target table
---   key, start_ms, end_ms, amount_wh, direction, quality, scenario   see create_incoming
+--   row_id                                    rowid in the target table
+--   key, start_ms, end_ms                     see create_incoming
+--   amount_wh, direction, quality, scenario   see create_incoming
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL)

@@ -72,7 +72,9 @@ test('if a bucket refuses a file or has another one, the file stays in the outbo
   await at.work();
   expect((await at.ledger('export2').runs())[0]).toMatchObject({
     state: 'waiting',
-    lastError: { message: expect.stringContaining('has other content than was stored; check if another') },
+    lastError: {
+      message: expect.stringContaining('has other content than was stored; check whether another'),
+    },
   });
   await at.clock.advance(2 * MINUTE_MS);
   await at.work();

@@ -147,7 +147,8 @@ test.runIf(isFull)(
     // What was called before the clock went forward is called again within moments.
     await until('it has failed for minutes', async () => {
       const { status, body } = await ask('/ready');
-      return status === 503 && body.checks.worker.detail.problems?.length === 1;
+      const { problems = [] } = body.checks.worker.detail;
+      return status === 503 && problems.length === 1 && problems[0]!.includes('(publish)');
     });
     const ready = await ask('/ready');
     expect(ready).toMatchObject({ status: 503, retryAfter: '5' });
