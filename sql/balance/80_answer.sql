@@ -41,7 +41,7 @@ GROUP BY ALL;
 -- name: list_parts
 -- Lists the sources of a day, month or year; for months and years over their complete days. One row for each
 -- scope and period.
--- Reads day_part, day_level, period_digits (see sum_periods; 10 for days).
+-- Reads day_part, day_level, period_digits (see sum_periods).
 -- part_list:
 --   scope_id, period
 --   parts   list of device, source, role, wh, within (the source that contains it)
@@ -54,7 +54,8 @@ FROM (
     CASE WHEN count(dpa.wh) = count(*) THEN sum(dpa.wh) END::BIGINT AS wh
   FROM day_part dpa
   JOIN day_level lev ON lev.scope_id = dpa.scope_id AND lev.day = dpa.day
-  WHERE NOT lev.is_incomplete OR (SELECT period_digits FROM period_digits) = 10
+  -- In an answer by day the period is the day itself.
+  WHERE NOT lev.is_incomplete OR whole_period = lev.period
   GROUP BY ALL
 )
 GROUP BY scope_id, whole_period;

@@ -362,4 +362,8 @@ test('a day that is not over is answered up to now, and its newest hour waits fo
   ];
   for (const [time, ...wanted] of sampled(told, 2))
     expect([time, ...(await intervalsAt(time))]).toEqual([time, wanted[0], wanted[1], wanted[2]]);
+  // The sources of a day are listed even if some of its intervals are not known.
+  at.clock.set(Date.parse('2026-06-02T12:45:00Z'));
+  const { '2026-06-02': incomplete } = await at.ask('2026-06-02');
+  expect(incomplete?.parts.map(({ source }) => source)).toEqual(['pv', 'export', 'import']);
 });
