@@ -47,8 +47,7 @@ UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM re
 
 -- name: derive_readings
 -- Makes readings from the growth between neighbouring values of the touched registers. If a register fell,
--- the energy of that interval is unknown (null). The quality is that of the later value, or of the earlier
--- one if the later one is measured.
+-- the energy of that interval is unknown (null). The quality is the worse one of the two values.
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
   -- The register values in order, each with the one before it.
@@ -73,7 +72,12 @@ SELECT
   at_ms AS end_ms,
   CASE WHEN value_wh >= before_wh THEN round(value_wh - before_wh, 3) END AS amount_wh,
   direction,
-  CASE WHEN value_wh < before_wh THEN 'fault' WHEN quality = 'measured' THEN before_quality ELSE quality END AS quality,
+  CASE
+    WHEN value_wh < before_wh THEN 'fault'
+    WHEN 'substituted' IN (before_quality, quality) THEN 'substituted'
+    WHEN 'estimated' IN (before_quality, quality) THEN 'estimated'
+    ELSE 'measured'
+  END AS quality,
   NULL::VARCHAR AS scenario,
   1::INTEGER AS revision,
   false AS is_same

@@ -157,10 +157,12 @@ test('registers become the growth between their values, and a fall is a fault wi
           register(3, 20),
           { ...register(5, 70), quality: 'estimated' },
           register(6, 70),
+          { ...register(7, 80), quality: 'substituted' },
+          { ...register(8, 95), quality: 'estimated' },
         ),
       ),
     ).toMatchObject({
-      stored: 5,
+      stored: 7,
       revision: 1,
     });
     expect(await current()).toEqual([
@@ -168,10 +170,12 @@ test('registers become the growth between their values, and a fall is a fault wi
       [2, 3, null, 'fault', 1],
       [3, 5, 50, 'estimated', 1],
       [5, 6, 0, 'estimated', 1],
+      [6, 7, 10, 'substituted', 1],
+      [7, 8, 15, 'substituted', 1],
     ]);
     const { meters } = await shard.transaction(listUploads);
     expect(meters).toMatchObject([
-      { fromRegister: true, readings: 4, firstMs: T0, lastMs: T0 + 6 * HOUR, energyWh: 550.25, faults: 1 },
+      { fromRegister: true, readings: 6, firstMs: T0, lastMs: T0 + 8 * HOUR, energyWh: 575.25, faults: 1 },
     ]);
   }));
 
