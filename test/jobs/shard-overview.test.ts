@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { createLocalLeases, LEASE_MS } from '../../jobs/leases.ts';
+import { createShardOverview } from '../../jobs/shard-overview.ts';
+
+test('a shard that another worker has open is awake, but not one that this worker had itself at the survey', async () => {
+  const leases = createLocalLeases(LEASE_MS);
+  for (const id of ['own', 'other']) await leases.acquireOrRenew(id);
+  const overview = createShardOverview(leases);
+  expect(overview.isAwake('other')).toBe(false);
+  await overview.survey(['own']);
+  expect(['own', 'other', 'unknown'].map(overview.isAwake)).toEqual([false, true, false]);
+  expect(overview.share(['own', 'new'])).toBe(3);
+  overview.noteHibernated('other');
+  expect(overview.isAwake('other')).toBe(false);
+  expect(overview.share([])).toBe(1);
+  await overview.survey([]);
+  expect(overview.isAwake('own')).toBe(true);
+  overview.forgetAwake();
+  expect(overview.isAwake('own')).toBe(false);
+});
