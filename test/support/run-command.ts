@@ -4,7 +4,7 @@ import type { CliResult } from './run-cli.ts';
 
 /**
  * Runs a command inside this process, which takes a fifth of the CPU of a separate process (`runCli`).
- * `stderr` has its messages, but not its log events. Each command has other tests that start it as a process.
+ * `stderr` has its messages, but not its log events.
  * @param options.run another program than the command line
  */
 export async function runCommand(
