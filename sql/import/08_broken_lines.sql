@@ -6,13 +6,13 @@
 
 -- name: list_broken_lines
 -- Returns the broken lines in their order, with one error each. DuckDB stores one error for each missing
--- cell, so the error of the first column is used. If a quote is not closed, the line goes on up to the next
--- quote, and DuckDB keeps only its beginning. A cell in quotes may have several lines, so the line break
+-- cell, so the error of the first column is used. If a quote is not closed, the line continues up to the
+-- next quote, and DuckDB keeps only its beginning. A cell in quotes may have several lines, so the line break
 -- alone is no fault.
 -- Columns:
 --   line      number of the line, from 1 on
 --   error
---   content   the beginning of the line; $content_max: its most characters
+--   content   the beginning of the line, at most $content_max characters
 SELECT line::DOUBLE AS line,
   CASE
     WHEN bool_or(error_type = 'UNQUOTED VALUE') AND contains(any_value(csv_line), chr(10))

@@ -25,7 +25,7 @@ SET SESSION asof_loop_join_threshold = 0;
 -- incoming:
 --   line, key            rows with the same key must not overlap
 --   meter_code
---   start_ms, end_ms     ms since 1970, the end excluded. Days of budgets are those of UTC
+--   start_ms, end_ms     ms since 1970, the end excluded. A day of a budget begins at midnight UTC here
 --   amount_wh            the energy of an interval or of a budget, or the value of a register
 --   direction, quality   of readings
 --   scenario             of budgets

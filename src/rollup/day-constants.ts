@@ -6,7 +6,7 @@ export const dayConstants = {
     value: 0.5,
     unit: 'times',
     meaning:
-      'a method covers a day if the method with the most data covers at most this share of the day more',
+      'a method does not cover a day if another method covers more of it, by more than this share of the day',
     reason: 'half a day of missing data is worse than a method that is later in the order',
   },
   full_coverage_share: {

@@ -56,8 +56,8 @@ export interface Database {
  */
 const BLOCK_BYTES = '65536';
 /**
- * DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4
- * s, so it is better to have few.
+ * DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about
+ * 400 ms, so it is better to have few.
  */
 const WAL_MEGABYTES_MAX = 256;
 /** Three header blocks. The creation of a shorter file was interrupted. */
