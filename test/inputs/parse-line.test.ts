@@ -23,7 +23,7 @@ test('a line has a measurement, tags, fields of all types and a time', () => {
   });
 });
 
-test('tabs may be before the time, as spaces', () => {
+test('the time may follow tabs as well as spaces', () => {
   const point = { fields: { a: 1, b: 'x' }, timeMs: 1 };
   expect(pointOf('p a=1,b="x"\t1', 'ms')).toMatchObject(point);
   expect(pointOf('p b="x",a=1\t \t1', 'ms')).toMatchObject(point);

@@ -79,7 +79,7 @@ test.each([
     expect(counter.state().lastRefused?.reason).toBe('data must have at most 1000 fields');
 });
 
-test('a line may end like those of Windows', async () => {
+test('a line may end with CR and LF, as on Windows', async () => {
   const { take } = setUp();
   expect(await take('power,host=a wh=1\r\npower,host=a wh=2\r')).toMatchObject({ accepted: 2, refused: [] });
 });

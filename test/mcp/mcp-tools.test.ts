@@ -78,7 +78,7 @@ test('a device without energy is named, and its energy is unknown', async () => 
   );
 });
 
-test('a tool asks for the devices and meters of the question alone', async () => {
+test('a tool asks only for the devices and meters of the question', async () => {
   const { call, asked } = await openTools((path) =>
     path.endsWith('data') || path === 'device-status' ? '{}' : '',
   );
