@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorMessage } from '../lib/errors.ts';
+import { machineName } from '../lib/machine-name.ts';
 import { describeProcess, processFacts } from '../lib/process-facts.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
+import { isFresh, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
 import { APPEND_BYTES_MIN, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
+import { isAlive } from '../worker-rpc/control.ts';
 import { readControlFile } from '../worker-rpc/control-file.ts';
 import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
 
@@ -43,6 +46,24 @@ export function storageTroubles(
     })),
     ...held.map((message) => ({ ...common, stage: 'open' as const, state: 'not-open' as const, message })),
   ];
+}
+
+/**
+ * The problem of a worker that has the data open and writes no status. A full disk is the usual cause. Without
+ * this problem the workgroup would look like one that somebody has stopped.
+ */
+export function silentWorkerTroubles(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  status: WorkgroupStatus,
+  nowMs: UtcMs,
+): Trouble[] {
+  const { workgroupId, processId, updatedAtMs, hasStopped } = status;
+  const owner = readControlFile(dataDir, workgroupId);
+  const isOpen = owner?.pid === processId && owner.machine === machineName() && isAlive(processId);
+  // A worker that a signal has stopped is a problem of `storageTroubles`.
+  if (!isOpen || hasStopped || isFresh(status, nowMs) || processFacts(processId)?.isStopped) return [];
+  const message = `its worker, process ${processId}, runs, but has written no status since ${formatInstant(updatedAtMs)}; its log has the cause, such as a full disk`;
+  return [{ workgroupId, sinceMs: updatedAtMs, stage: 'store', state: 'failing', message }];
 }
 
 /**

@@ -31,7 +31,7 @@ import {
   readNewestImports,
 } from './known-imports.ts';
 import type { workgroupStates } from './status-schema.ts';
-import { storageTroubles, workerTroubles } from './storage-troubles.ts';
+import { silentWorkerTroubles, storageTroubles, workerTroubles } from './storage-troubles.ts';
 import { withLag } from './with-lag.ts';
 
 /** The status that a worker wrote, and what this process finds out. */
@@ -101,11 +101,13 @@ async function readState(
     ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
     : await readImports(source, workgroup, status, withEffects);
   const nowMs = clock.now();
+  const silent = status && !elsewhere ? silentWorkerTroubles(config, status, nowMs) : [];
   const outside = [
     ...inputs,
     ...storageTroubles(config, workgroupId, nowMs),
     ...(status ? clockTrouble(workgroup, status, nowMs) : []),
     ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
+    ...silent,
   ];
   const warnings = warningsOf(source.workgroups, workgroup);
   const { trouble: unreadable, ...facts }: Awaited<ReturnType<typeof readImports>> = found;
@@ -117,7 +119,7 @@ async function readState(
   }
   const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
   const isWritten = isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving);
-  const isRunning = status.isHibernated ? isHibernated : isWritten;
+  const isRunning = status.isHibernated ? isHibernated : isWritten || silent.length > 0;
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
   // A stopped process has written that everything is well.

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { workerTroubles } from '../../src/operate/storage-troubles.ts';
+import { machineName } from '../../src/lib/machine-name.ts';
+import { silentWorkerTroubles, workerTroubles } from '../../src/operate/storage-troubles.ts';
+import { emptyStatus } from '../../src/pipeline/workgroup-status.ts';
 import { writeControlFile } from '../../src/worker-rpc/control-file.ts';
 import type { LocalWorkers } from '../../src/worker-rpc/local-workers.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -26,4 +28,28 @@ test('a worker that was stopped by a signal or killed is a trouble, even if no w
     },
   ]);
   expect([of({ kind: 'living' }), of({ kind: 'none' })]).toEqual([[], []]);
+});
+
+test('a worker that runs and writes no status is a trouble; one that has stopped, or has just written, is none', () => {
+  const dataDir = tempDir();
+  const { pid } = process;
+  const [writtenMs, nowMs] = [1_000_000, 1_100_000];
+  const status = emptyStatus('home', writtenMs);
+  const of = (given = status, atMs = nowMs) => silentWorkerTroubles({ dataDir }, given, atMs);
+  expect(of()).toEqual([]);
+  writeControlFile(dataDir, 'home', { port: 1, secret: 's'.repeat(32), pid, machine: machineName() });
+  expect(of()).toEqual([
+    {
+      workgroupId: 'home',
+      sinceMs: writtenMs,
+      stage: 'store',
+      state: 'failing',
+      message: `its worker, process ${pid}, runs, but has written no status since 1970-01-01T00:16:40.000Z; its log has the cause, such as a full disk`,
+    },
+  ]);
+  expect(of(status, writtenMs + 1_000)).toEqual([]);
+  expect(of({ ...status, hasStopped: true })).toEqual([]);
+  expect(of({ ...status, processId: pid + 1 })).toEqual([]);
+  writeControlFile(dataDir, 'home', { port: 1, secret: 's'.repeat(32), pid, machine: 'another' });
+  expect(of()).toEqual([]);
 });
