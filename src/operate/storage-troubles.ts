@@ -49,8 +49,8 @@ export function storageTroubles(
 }
 
 /**
- * The problem of a worker that has the data open and writes no status. A full disk is the usual cause. Without
- * this problem the workgroup would look like one that somebody has stopped.
+ * The problem of a worker that has the data open and writes no status. A full disk is the usual cause.
+ * Without this problem the workgroup would look like one that somebody has stopped.
  */
 export function silentWorkerTroubles(
   { dataDir }: Pick<Config, 'dataDir'>,

@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
-import { isMissing, type Problem } from '../lib/errors.ts';
+import { errorMessage, isMissing, type Problem } from '../lib/errors.ts';
 import { tryParseJson } from '../lib/json-text.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { LakeFillState } from '../replica/start-lake-fill.ts';
 import type { DeviceCounts, UnfinishedImport } from '../warehouse/shard-status.ts';
@@ -146,11 +147,12 @@ interface Entry {
   writing: Promise<void> | undefined;
 }
 
-export function createStatusBook(options: { dataDir: string; clock: Clock }): StatusBook {
-  const { clock } = options;
+export function createStatusBook(options: { dataDir: string; clock: Clock; logger: Logger }): StatusBook {
+  const { clock, logger } = options;
   const folder = statusFolder(options.dataDir);
   mkdirSync(folder, { recursive: true });
   const known = new Map<string, Entry>();
+  let hasFailed = false;
 
   function entryOf(workgroupId: string) {
     let entry = known.get(workgroupId);
@@ -171,10 +173,16 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     entry.dirty = true;
     if (entry.writing || elapsedOf(clock) - entry.writtenAtMs < statusIntervalMs(known.size)) return;
     entry.writing = write(entry)
-      // A failure is not reported here, because the stages report a full disk. The status is written again
-      // with the next change.
-      .catch(() => {
+      .then(() => {
+        hasFailed = false;
+      })
+      .catch((error: unknown) => {
+        // It is written again with the next change.
         entry.dirty = true;
+        // Logged once, because a full disk fails each write.
+        if (!hasFailed)
+          logger.error({ workgroup: workgroupId, error: errorMessage(error) }, 'status.not-written');
+        hasFailed = true;
       })
       .finally(() => {
         entry.writing = undefined;

@@ -182,7 +182,7 @@ function createParts(
     news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
   const noteChange = (workgroupId: string) => void worker.then((running) => running.noteChange(workgroupId));
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
-  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const status = createStatusBook({ dataDir: config.dataDir, clock, logger });
   const storeOf = (workgroupId: string) => workgroupStore(config.storage, workgroupId)!;
   const idleNotes = config.storage.s3
     ? createSharedIdleNotes({ redis, storeOf, clock, logger })

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { offsetOf } from '../../src/contract/offset.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS, SECOND_MS, systemClock } from '../../src/lib/time.ts';
 import type { Trouble } from '../../src/pipeline/trouble.ts';
 import { createStatusBook, type StatusBook } from '../../src/pipeline/workgroup-status.ts';
@@ -21,7 +22,7 @@ async function written(write: (book: StatusBook, nowMs: number) => void, agoMs =
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   mkdirSync(join(cwd, 'data'));
   const clock = { now: () => systemClock.now() - agoMs };
-  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock });
+  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock, logger: silentLogger });
   write(book, clock.now());
   await book.flush();
   return cwd;

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS, systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { DEVICE, fileOf, importInto } from '../import/import-fixture.ts';
@@ -20,7 +21,7 @@ test('status shows the problems that the worker found and the problems of the co
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   mkdirSync(join(cwd, 'data'));
-  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock: systemClock });
+  const book = createStatusBook({ dataDir: join(cwd, 'data'), clock: systemClock, logger: silentLogger });
   const found = {
     path: 'workgroups.1.energyStreams.0.field',
     message: 'no message has it: correct the name',
@@ -56,7 +57,7 @@ test('status shows ages in a unit that suits their length', async () => {
     ['home', 100 * 60],
   ] as const) {
     const clock = { now: () => systemClock.now() - minutes * MINUTE_MS };
-    const book = createStatusBook({ dataDir: join(cwd, 'data'), clock });
+    const book = createStatusBook({ dataDir: join(cwd, 'data'), clock, logger: silentLogger });
     book.update(id, 'poll', { lastSuccessAtMs: clock.now() });
     await book.flush();
   }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parsePeriod } from '../../src/exports/export-period.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
@@ -26,7 +27,7 @@ test('exports are listed, shown, run and corrected from the command line, and st
   await at.clock.advance(HOUR_MS);
   await at.work();
 
-  const book = createStatusBook({ dataDir: at.dataDir, clock: systemClock });
+  const book = createStatusBook({ dataDir: at.dataDir, clock: systemClock, logger: silentLogger });
   book.note(WORKGROUP, {});
   await book.flush();
   const run = (...args: string[]) => runCommand(args, { cwd: at.dataDir });

@@ -14,7 +14,7 @@ function stagesOfSlowRollUps(calls: number) {
   const dataDir = tempDir();
   const config = configSchema.parse({ dataDir, workgroups: [{ id: 'acme' }] });
   const clock = createTestClock();
-  const status = createStatusBook({ dataDir, clock });
+  const status = createStatusBook({ dataDir, clock, logger: silentLogger });
   let batchId = 0;
   const run = async () => {
     clock.leap(4 * SECOND_MS);

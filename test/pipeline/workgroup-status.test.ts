@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createForwardingLogger, silentLogger } from '../../src/lib/logger.ts';
 import {
   createStatusBook,
   isFresh,
@@ -16,7 +17,7 @@ test('a status is written once a second, and less often if there are many workgr
 
 test('the statuses of many workgroups are written without waiting for the disk', async () => {
   const dataDir = tempDir();
-  const book = createStatusBook({ dataDir, clock: { now: () => 1_800_000_000_000 } });
+  const book = createStatusBook({ dataDir, clock: { now: () => 1_800_000_000_000 }, logger: silentLogger });
   for (let number = 0; number < 100; number++) book.note(`home-${number}`, { gaps: number });
   expect(readStatuses(dataDir)).toEqual([]);
   await book.flush();
@@ -26,7 +27,7 @@ test('the statuses of many workgroups are written without waiting for the disk',
 test('a change during the writing of a status is in the file in the end', async () => {
   const dataDir = tempDir();
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
-  const book = createStatusBook({ dataDir, clock });
+  const book = createStatusBook({ dataDir, clock, logger: silentLogger });
   const gaps = () => readStatuses(dataDir)[0]?.gaps;
   book.note('home', { gaps: 1 });
   // The first write still runs. Nothing of the second one is written before its time.
@@ -42,10 +43,42 @@ test('a change during the writing of a status is in the file in the end', async 
   expect(gaps()).toBe(4);
 });
 
+test('a status that cannot be written is logged once, and again after it could be written', async () => {
+  const dataDir = tempDir();
+  const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
+  const lines: string[] = [];
+  const logger = createForwardingLogger((line) => lines.push(line));
+  const book = createStatusBook({ dataDir, clock, logger });
+  const folder = join(dataDir, 'status');
+  const note = async (gaps: number) => {
+    clock.ms += 1_000;
+    book.note('home', { gaps });
+    // Waits for the write that has begun.
+    await book.flush().catch(() => {});
+  };
+  rmSync(folder, { recursive: true });
+  await note(1);
+  await note(2);
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 'error',
+      workgroup: 'home',
+      error: expect.stringContaining('ENOENT'),
+      msg: 'status.not-written',
+    },
+  ]);
+  mkdirSync(folder);
+  await note(3);
+  expect(readStatuses(dataDir)).toMatchObject([{ gaps: 3 }]);
+  rmSync(folder, { recursive: true });
+  await note(4);
+  expect(lines).toHaveLength(2);
+});
+
 test('a worker that stops says so, but not of a workgroup that another worker has taken over', async () => {
   const dataDir = tempDir();
   const clock = { now: () => 1_800_000_000_000 };
-  const book = createStatusBook({ dataDir, clock });
+  const book = createStatusBook({ dataDir, clock, logger: silentLogger });
   book.note('home', { gaps: 1 });
   book.note('lost', { gaps: 2 });
   await book.flush();
@@ -65,11 +98,13 @@ test('a worker that stops says so, but not of a workgroup that another worker ha
 test('a worker that starts again knows what was published, and nothing else', async () => {
   const dataDir = tempDir();
   const clock = { now: () => 1_800_000_000_000 };
-  const book = createStatusBook({ dataDir, clock });
+  const book = createStatusBook({ dataDir, clock, logger: silentLogger });
   book.update('home', 'publish', { generation: 7, generationAtMs: 1_700_000_000_000 });
   await book.close();
-  expect(createStatusBook({ dataDir, clock }).of('home')).toMatchObject({ publish: { generation: 7 } });
-  expect(createStatusBook({ dataDir, clock }).of('home').hasStopped).toBeUndefined();
+  expect(createStatusBook({ dataDir, clock, logger: silentLogger }).of('home')).toMatchObject({
+    publish: { generation: 7 },
+  });
+  expect(createStatusBook({ dataDir, clock, logger: silentLogger }).of('home').hasStopped).toBeUndefined();
 });
 
 test('a status is fresh for 30 s, and not after the clock was set back', () => {

@@ -23,7 +23,7 @@ test.skipIf(s3Missing)('the commit of an upload is announced before the upload i
     storage: { s3 },
   });
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
-  const status = createStatusBook({ dataDir, clock: systemClock });
+  const status = createStatusBook({ dataDir, clock: systemClock, logger: silentLogger });
   const announced: number[] = [];
   const stages = createPipelineStages({
     config,

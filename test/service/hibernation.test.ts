@@ -24,7 +24,7 @@ test('a day that begins between the last roll-up and the close of a workgroup ma
     backfillState: { kind: 'none' },
     position: { ask: { kind: 'offset', offset: head.next } },
   };
-  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const status = createStatusBook({ dataDir: config.dataDir, clock, logger: silentLogger });
   const hibernation = createHibernation({
     config,
     workgroups,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { holdCache } from '../../src/service/hold-roles.ts';
@@ -57,7 +58,7 @@ describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
       const [here, inBucket] = [2, 1];
       expect(await sequence()).toBe(inBucket);
 
-      const book = createStatusBook({ dataDir: at.dataDir, clock: at.clock });
+      const book = createStatusBook({ dataDir: at.dataDir, clock: at.clock, logger: silentLogger });
       const state = {
         lastCommitAtMs: undefined,
         sequence: 1,

@@ -19,7 +19,11 @@ test('of the workers that can open a workgroup, the one that had it last is foun
   const startWorker = async (name: string, hadItAtMs: UtcMs | undefined): Promise<WorkerAddress> => {
     const dataDir = tempDir();
     if (hadItAtMs !== undefined)
-      createStatusBook({ dataDir, clock: { now: () => hadItAtMs } }).update('acme', 'rollup', {});
+      createStatusBook({ dataDir, clock: { now: () => hadItAtMs }, logger: silentLogger }).update(
+        'acme',
+        'rollup',
+        {},
+      );
     const server = await startRemoteServer({
       ...{ host: '127.0.0.1', port: 0, workerId: name, dataDir, tokens },
       pipeline: { run: () => Promise.reject(new Error('was run')) },
