@@ -37,9 +37,9 @@ export async function runStage(
   };
   progress.started(stage);
   try {
-    const result = await stages[stage](workgroupId, controller.signal);
+    const stageResult = await stages[stage](workgroupId, controller.signal);
     progress.succeeded(stage);
-    const { counts, nextOffset } = (result as StageResult | undefined) ?? {};
+    const { counts, nextOffset } = (stageResult as StageResult | undefined) ?? {};
     // A debug event, because a stage runs every few seconds for each workgroup.
     logger.debug(
       {
@@ -51,7 +51,7 @@ export async function runStage(
       },
       'stage.done',
     );
-    return result;
+    return stageResult;
   } catch (error) {
     if (stopSignal.aborted) {
       progress.interrupted(stage);

@@ -12,7 +12,7 @@ export interface ShardOverview {
    * True if a worker has the shard open, or if the shard needs one. The shards that were this worker's own at
    * the survey do not count.
    */
-  isAwake(workgroupId: string): boolean;
+  isAwakeElsewhere(workgroupId: string): boolean;
   /** The share of this worker, rounded up. @param wanted shards that it has asked for */
   share(wanted: readonly string[]): number;
   noteHibernated(workgroupId: string): void;
@@ -33,7 +33,7 @@ export function createShardOverview(leases: Pick<Leases, 'survey'>): ShardOvervi
       ownAtSurvey = new Set(own);
     },
     newest: () => newest,
-    isAwake: (workgroupId) => awake.has(workgroupId) && !ownAtSurvey.has(workgroupId),
+    isAwakeElsewhere: (workgroupId) => awake.has(workgroupId) && !ownAtSurvey.has(workgroupId),
     share: (wanted) => Math.ceil(new Set([...awake, ...wanted]).size / Math.max(newest.workers, 1)),
     noteHibernated: (workgroupId) => void awake.delete(workgroupId),
     forgetAwake: () => awake.clear(),

@@ -96,7 +96,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
     if (stageTable[stage].lane === 'derive') await polled.passed;
     if (stage === 'commit') await published.passed;
     try {
-      const result = await lanes.get(stageTable[stage].lane)?.(async () => {
+      const stageResult = await lanes.get(stageTable[stage].lane)?.(async () => {
         if (!isLeaseValid()) {
           onLost('lease-expired');
           return undefined;
@@ -105,7 +105,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
         return runStage(stageTable[stage], run, stopping.signal);
       });
       if (stage === 'rollup') runs.get('publish')?.want();
-      const { more, againInMs } = (result as StageResult | undefined) ?? {};
+      const { more, againInMs } = (stageResult as StageResult | undefined) ?? {};
       if (againInMs !== undefined) wantLater(stage, againInMs);
       return more ? 'again' : 'done';
     } catch (error) {

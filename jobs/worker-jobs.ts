@@ -35,7 +35,7 @@ export function createWorkerJobs(options: WorkerJobsOptions): WorkerJobs {
     return jobSchedules({ workgroups: all, exports });
   }
 
-  async function handle(job: Job): Promise<JobOutcome> {
+  async function passToOwner(job: Job): Promise<JobOutcome> {
     const { workgroupId, stage } = job;
     const owner = ownedShards.isOwned(workgroupId) ? workerId : await leases.ownerOf(workgroupId);
     if (owner !== undefined && owner !== workerId && (await channel.tell(owner, JSON.stringify(job))))
@@ -46,13 +46,13 @@ export function createWorkerJobs(options: WorkerJobsOptions): WorkerJobs {
 
   const { openQueue, kind } = backend;
   const isOpenedLate = kind === 'pglite';
-  const dueJobs = createDueJobs({ openQueue, isOpenedLate, schedules, handle, clock, logger });
+  const dueJobs = createDueJobs({ openQueue, isOpenedLate, schedules, handle: passToOwner, clock, logger });
 
   return {
     review: dueJobs.review,
     close: dueJobs.close,
     async handleAll() {
-      for (const { job } of schedules()) await handle(job).catch(() => undefined);
+      for (const { job } of schedules()) await passToOwner(job).catch(() => undefined);
     },
   };
 }

@@ -38,8 +38,8 @@ function ofShard(shard: ShardHealth, nowMs: UtcMs): Trouble[] {
     return [{ workgroupId, stage: 'open', state: 'not-open', sinceMs: failingSinceMs, message }];
   }
   return stages.flatMap((stage) => {
-    const found = ofStage(stage, stages, nowMs);
-    return found ? [{ workgroupId, stage: stage.stage, ...found }] : [];
+    const trouble = ofStage(stage, stages, nowMs);
+    return trouble ? [{ workgroupId, stage: stage.stage, ...trouble }] : [];
   });
 }
 

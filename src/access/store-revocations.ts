@@ -53,7 +53,7 @@ export async function storeRevocation(
  * @throws TransientError if the store cannot be read, and this data folder has never received a revocation or
  *   read the store. It would accept all revoked tokens
  */
-export async function storeRevocations(options: StoreRevocationsOptions): Promise<() => Promise<void>> {
+export async function syncRevocations(options: StoreRevocationsOptions): Promise<() => Promise<void>> {
   const { dataDir, store, startTimer, logger, listEveryMs = LIST_EVERY_MS } = options;
   const folder = join(dataDir, 'access');
   const files = openTokenFiles(folder);

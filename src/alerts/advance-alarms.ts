@@ -4,7 +4,7 @@ import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import { alertConditions } from './alert-conditions.ts';
 import type { Alarm, AlertState } from './alert-state.ts';
 
-/** More alarms of a workgroup are not kept. */
+/** Alarms of a workgroup. Those that open beyond this number are dropped. */
 const ALARMS_MAX = 10_000;
 const TEXT_CHARACTERS_MAX = 300;
 
@@ -54,9 +54,9 @@ export function advanceAlarms(
   });
   const opened = [...bySubject].flatMap(([condition, found]) => {
     const { isNews }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
-    const isKnown = isNews === true && !state.judged.includes(condition);
+    const isFromFirstLook = isNews === true && !state.judged.includes(condition);
     return [...found.values()]
-      .filter(({ subject, isUnclear }) => !isUnclear && (isKnown || hasLasted(condition, subject)))
+      .filter(({ subject, isUnclear }) => !isUnclear && (isFromFirstLook || hasLasted(condition, subject)))
       .map(
         ({ subject, text, lastsUntilMs }): Alarm => ({
           condition,
@@ -64,7 +64,7 @@ export function advanceAlarms(
           text: text.slice(0, TEXT_CHARACTERS_MAX),
           openedAtMs: nowMs,
           endedAtMs: null,
-          ...(isKnown && { isKnown }),
+          ...(isFromFirstLook && { isKnown: true }),
           ...(lastsUntilMs !== undefined && { lastsUntilMs }),
           channels: {},
         }),

@@ -22,7 +22,7 @@ export async function explainDevice(
   await createTable(
     connection,
     'chosen',
-    `SELECT * FROM (${loadSql('publish/select_daily_energy')}) ${ofDevice}`,
+    `SELECT * FROM (${loadSql('publish/select_daily_energy')}) ${whereDevice}`,
     {
       device,
       start_day: day.day,
@@ -73,7 +73,7 @@ type SourceRow = {
   energy_wh: number | null;
 };
 
-const ofDevice = 'WHERE device = $device::UUID';
+const whereDevice = 'WHERE device = $device::UUID';
 
 /** The rise and fall of net registers, by source. Only read if the device counts one of the two. */
 async function readSplits(
@@ -88,7 +88,7 @@ async function readSplits(
   }
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   const [intervals, series] = ['publish/select_interval_energy', 'publish/select_series'].map(
-    (name) => `SELECT * FROM (${withConstants(loadSql(name))}) ${ofDevice}`,
+    (name) => `SELECT * FROM (${withConstants(loadSql(name))}) ${whereDevice}`,
   );
   await createTable(connection, 'reported_interval', intervals!, { device, ...bounds });
   await createTable(connection, 'reported_series', series!, { device });

@@ -103,7 +103,7 @@ export function varianceOf(
 ): Omit<Variance, 'site' | 'timezone'> {
   const budgeted = new Set(days.flatMap((day) => [...(budget.get(day)?.keys() ?? [])]));
   const compared = meters.filter(({ key }) => budgeted.has(key));
-  const found = days.map((day) => {
+  const daysWithVariance = days.map((day) => {
     const members = compared.filter((one) => isMemberOn(one, day));
     const actualWh = sumOf(members, actual.get(day));
     const budgetWh = sumOf(members, budget.get(day));
@@ -114,8 +114,8 @@ export function varianceOf(
     const scenarios = distinct(members.map(({ key }) => budget.get(day)?.get(key)?.scenario));
     return { day, value: { actualWh, budgetWh, varianceWh, variancePercent, partial, scenarios } };
   });
-  const used = distinct(found.flatMap(({ value }) => value.scenarios));
-  const months = Map.groupBy(found, ({ day }) => day.slice(0, 7));
+  const used = distinct(daysWithVariance.flatMap(({ value }) => value.scenarios));
+  const months = Map.groupBy(daysWithVariance, ({ day }) => day.slice(0, 7));
   return {
     scenario: used.length === 1 ? used[0]! : null,
     scenarios: Object.fromEntries(
@@ -129,9 +129,9 @@ export function varianceOf(
       ]),
     ),
     metersWithoutBudget: [...new Set(meters.map(({ key }) => key))].filter((key) => !budgeted.has(key)),
-    total: sumDays(found, today),
+    total: sumDays(daysWithVariance, today),
     months: Object.fromEntries([...months].map(([month, list]) => [month, sumDays(list, today)])),
-    days: Object.fromEntries(found.map(({ day, value }) => [day, value])),
+    days: Object.fromEntries(daysWithVariance.map(({ day, value }) => [day, value])),
   };
 }
 

@@ -1,7 +1,7 @@
 import { createAccess } from '../access/access.ts';
 import { createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
-import { storeRevocations } from '../access/store-revocations.ts';
+import { syncRevocations } from '../access/store-revocations.ts';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config } from '../config/config.ts';
@@ -56,7 +56,7 @@ export async function openSharedParts(
     // At the same time, because each waits for a bucket that does not answer.
     const [probed, stored] = await Promise.allSettled([
       roles.includes('worker') && probe.atStart(),
-      storeRevocations({ dataDir, store, startTimer: startSystemTimer, logger }),
+      syncRevocations({ dataDir, store, startTimer: startSystemTimer, logger }),
     ]);
     if (stored.status === 'fulfilled') stops.push(stored.value);
     // The probe knows why a bucket is unsuitable.

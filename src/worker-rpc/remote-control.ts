@@ -88,8 +88,8 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
   ): Promise<CallReply> {
     const moved = new AbortController();
     const watching = setInterval(async () => {
-      const found = await directory.find(call.workgroupId).catch(() => undefined);
-      if (found?.kind === 'owner' && found.owner.workerId !== worker.workerId)
+      const lookup = await directory.find(call.workgroupId).catch(() => undefined);
+      if (lookup?.kind === 'owner' && lookup.owner.workerId !== worker.workerId)
         moved.abort(new Error('another worker has the workgroup now'));
     }, WATCH_EVERY_MS);
     try {
@@ -149,8 +149,8 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
       return newest;
     },
     async isServed(workgroupId) {
-      const found = await directory.find(workgroupId);
-      return found.kind !== 'free' || found.workers.length > 0;
+      const lookup = await directory.find(workgroupId);
+      return lookup.kind !== 'free' || lookup.workers.length > 0;
     },
   };
 }

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { ensureKeys } from '../../src/access/keys.ts';
-import { storeRevocations } from '../../src/access/store-revocations.ts';
+import { syncRevocations } from '../../src/access/store-revocations.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { startSystemTimer } from '../../src/lib/timer.ts';
 import { serviceStore } from '../../src/storage/workgroup-store.ts';
@@ -49,7 +49,7 @@ async function setUp() {
       const access = await openAccess(dataDir);
       const events: string[] = [];
       const sink = { write: (line: string) => void events.push(line) };
-      const stop = await storeRevocations({
+      const stop = await syncRevocations({
         dataDir,
         store: serviceStore({ s3 })!,
         startTimer: startSystemTimer,
