@@ -4,7 +4,7 @@ import { withTimeout } from '../lib/with-timeout.ts';
 import type { OpenShard } from './open-shard.ts';
 
 /** A caller waits this long for the bucket. */
-const PATIENCE_MS = 20 * SECOND_MS;
+const BUCKET_WAIT_MS = 20 * SECOND_MS;
 
 /**
  * Waits until a commit of the bucket has everything that was stored before the call. After that the data
@@ -21,8 +21,8 @@ export async function commitBeforeAnswer(
 ): Promise<void> {
   if (!bucket) return;
   try {
-    if ((await withTimeout(bucket.commit({ isComplete: false }), PATIENCE_MS)) !== 'late') return;
-    throw new TransientError('StorageBusy', `it has not answered within ${PATIENCE_MS / SECOND_MS} s`);
+    if ((await withTimeout(bucket.commit({ isComplete: false }), BUCKET_WAIT_MS)) !== 'late') return;
+    throw new TransientError('StorageBusy', `it has not answered within ${BUCKET_WAIT_MS / SECOND_MS} s`);
   } catch (error) {
     if (error instanceof StaleOwnerError) throw error;
     logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'bucket.not-acknowledged');

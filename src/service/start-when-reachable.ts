@@ -7,7 +7,7 @@ import type { Service } from './service.ts';
  * After a restart of a machine or of a cluster, Redis, the stream and the bucket can be ready later than this
  * process.
  */
-const PATIENCE_MS = 30 * SECOND_MS;
+const START_WAIT_MS = 30 * SECOND_MS;
 const RETRY_PAUSE_MS = 500;
 /**
  * The codes of the errors of a start that succeeds when Redis, the stream or the bucket can be reached again.
@@ -29,7 +29,11 @@ const CODES = new Set([
  */
 export async function startWhenReachable<Started>(
   start: () => Promise<Started>,
-  { signal, logger, patienceMs = PATIENCE_MS }: Pick<Service, 'signal' | 'logger'> & { patienceMs?: number },
+  {
+    signal,
+    logger,
+    patienceMs = START_WAIT_MS,
+  }: Pick<Service, 'signal' | 'logger'> & { patienceMs?: number },
 ): Promise<Started | undefined> {
   const untilMs = performance.now() + patienceMs;
   for (let attempt = 1; !signal.aborted; attempt++) {

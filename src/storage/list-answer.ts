@@ -9,8 +9,8 @@ interface ListPage {
 }
 
 /**
- * Reads the XML of an answer to ListObjectsV2. It is not a parser of all XML: it accepts the flat elements
- * that the protocol defines, and refuses everything else.
+ * Reads the XML of an answer to ListObjectsV2. It accepts only the flat elements of the protocol. It is not a
+ * library, because a parser of XML also accepts other documents, such as the page of a proxy.
  * @throws TerminalError if the text is not a complete answer
  */
 export function readListAnswer(text: string, address: string): ListPage {

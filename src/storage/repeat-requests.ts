@@ -4,7 +4,7 @@ import { growingWaitMs } from '../lib/growing-wait.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { ListedObject, ListOptions, ObjectStore } from './object-store.ts';
 
-const PATIENCE_MS = 5 * SECOND_MS;
+const REPEAT_FOR_MS = 5 * SECOND_MS;
 
 interface RepeatOptions {
   /**
@@ -22,7 +22,7 @@ interface RepeatOptions {
  * another writer; use `createOnce`.
  */
 export function repeatRequests(store: ObjectStore, options: RepeatOptions = {}): ObjectStore {
-  const { patienceMs = PATIENCE_MS, pauseMs = 100 } = options;
+  const { patienceMs = REPEAT_FOR_MS, pauseMs = 100 } = options;
 
   /** Waits before the next attempt. @throws the error if there is none */
   async function pauseAfter(

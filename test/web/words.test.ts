@@ -26,8 +26,8 @@ import {
   columnsOf,
   daysOfColumn,
   grainOf,
-  kindOf,
-  rangeOf,
+  lengthOf,
+  periodAround,
   shiftPeriod,
   yearBefore,
 } from '../../src/web/words/periods.ts';
@@ -90,8 +90,8 @@ describe('periods', () => {
   test('the period after the period before is the period itself', () => {
     fc.assert(
       fc.property(day, fc.constantFrom('week', 'month', 'year'), (from, kind) => {
-        const period = rangeOf(kind, from);
-        expect(kindOf(period)).toBe(kind);
+        const period = periodAround(kind, from);
+        expect(lengthOf(period)).toBe(kind);
         expect(period.from <= from && from <= period.to).toBe(true);
         expect(shiftPeriod(shiftPeriod(period, -1), 1)).toEqual(period);
         expect(shiftDay(shiftPeriod(period, -1).to, 1)).toBe(period.from);
@@ -103,7 +103,7 @@ describe('periods', () => {
       from: '2023-02-01',
       to: '2023-02-28',
     });
-    expect(weekStart(yearBefore(rangeOf('week', '2026-11-20')).from)).toBe('2025-11-17');
+    expect(weekStart(yearBefore(periodAround('week', '2026-11-20')).from)).toBe('2025-11-17');
   });
   test('days', () => {
     expect(addMonths('2026-03-31', -1)).toBe('2026-02-28');

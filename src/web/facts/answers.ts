@@ -29,7 +29,7 @@ export type { DayChange } from '../../report/day-changes.ts';
 export type { Reconciliation } from '../../report/reconciliation.ts';
 export type { Variance } from '../../report/variance.ts';
 
-/** The answers of the service, with the types of its schemas. */
+// The answers of the service, with the types of its schemas.
 
 export type WorkgroupAnswer = z.output<typeof workgroupAnswerSchema>;
 export type DailyEnergy = z.output<typeof dailyEnergySchema>;

@@ -1,7 +1,7 @@
 import { type BarColumn, type BarSeries, withBeginning } from '../pictures/bar-data.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
-import { columnsOf, type DaySpan, grainOf } from '../words/periods.ts';
+import { columnsOf, grainOf, type ShownPeriod } from '../words/periods.ts';
 import { columnName, dayTick, monthTick } from '../words/time-words.ts';
 import type { Reconciliation, Variance } from './answers.ts';
 
@@ -10,7 +10,7 @@ export const actualSeries: readonly BarSeries[] = [{ key: 'actual', name: 'Actua
 /**
  * Actual energy in columns, with the budget as the reference of each: by day, or by month for long periods.
  */
-export function budgetColumns(variance: Variance, period: DaySpan, today: LocalDay): BarColumn[] {
+export function budgetColumns(variance: Variance, period: ShownPeriod, today: LocalDay): BarColumn[] {
   const grain = grainOf(period) === 'day' ? 'day' : 'month';
   return withBeginning(
     columnsOf(period, grain).map((key): BarColumn => {
@@ -86,6 +86,6 @@ export function incompleteDays(
     }));
 }
 
-export function variancePath(site: string, { from, to }: DaySpan): string {
+export function variancePath(site: string, { from, to }: ShownPeriod): string {
   return `sites/${encodeURIComponent(site)}/variance?startDate=${from}&endDate=${to}`;
 }

@@ -1,7 +1,7 @@
 import { type BarColumn, type BarSeries, totalOf, withBeginning } from '../pictures/bar-data.ts';
 import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
-import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
+import { columnsOf, daysOfColumn, type Grain, type ShownPeriod } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
 import { columnName, dayTick, monthTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
@@ -22,7 +22,7 @@ interface DaysKnown {
 
 /** What the columns of a picture show. */
 interface ColumnsView {
-  period: DaySpan;
+  period: ShownPeriod;
   grain: Grain;
   today: LocalDay;
   hrefOf?: ((column: string) => string) | undefined;

@@ -11,7 +11,7 @@ import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty } from '../parts/states.tsx';
 import { countDays, isDay } from '../words/local-days.ts';
 import { plural } from '../words/number-words.ts';
-import { type DaySpan, rangeOf } from '../words/periods.ts';
+import { periodAround, type ShownPeriod } from '../words/periods.ts';
 import { periodName } from '../words/time-words.ts';
 import { SiteSection } from './site-section.tsx';
 
@@ -63,7 +63,7 @@ export function BudgetsPage({ query }: { query: Readonly<Record<string, string>>
 function SiteTable(props: {
   names: readonly string[];
   chosen: string;
-  period: DaySpan;
+  period: ShownPeriod;
   page: string | undefined;
   link(change: Readonly<Record<string, string | undefined>>): string;
 }) {
@@ -117,7 +117,7 @@ function SiteTable(props: {
   );
 }
 
-function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href: string }) {
+function SiteRow(props: { name: string; isChosen: boolean; period: ShownPeriod; href: string }) {
   const { name, isChosen, period, href } = props;
   const { answer, failure } = useAnswer<Variance>(variancePath(name, period), RARE_MS);
   const total = answer?.total;
@@ -152,7 +152,7 @@ function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href
 }
 
 /** The period of the address, or the current month. */
-function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): DaySpan {
+function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): ShownPeriod {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= DAYS_MAX) return { from, to };
-  return rangeOf('month', today);
+  return periodAround('month', today);
 }

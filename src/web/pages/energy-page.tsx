@@ -8,7 +8,7 @@ import { Select } from '../parts/choice.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Loading } from '../parts/states.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
-import { type DaySpan, grainOf, shiftPeriod, yearBefore } from '../words/periods.ts';
+import { grainOf, type ShownPeriod, shiftPeriod, yearBefore } from '../words/periods.ts';
 import { roleWords, stackedRoles } from '../words/role-words.ts';
 import { daysQuery, EnergyPicture, ofDevices, siteKey } from './energy-picture.tsx';
 
@@ -115,7 +115,7 @@ export function EnergyPage({ query }: { query: Query }) {
 }
 
 /** The period of the address, or the last thirty days. */
-function periodIn({ from, to }: Query, today: string): DaySpan {
+function periodIn({ from, to }: Query, today: string): ShownPeriod {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= 1_827) return { from, to };
   return { from: shiftDay(today, -29), to: today };
 }

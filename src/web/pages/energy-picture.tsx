@@ -11,7 +11,7 @@ import { comparableName, comparableOf } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { countDays } from '../words/local-days.ts';
 import { countText } from '../words/number-words.ts';
-import { type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
+import { daysOfColumn, type Grain, type ShownPeriod } from '../words/periods.ts';
 import { isBalanceRole } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
@@ -23,7 +23,7 @@ const VALUES_MAX = 20_000;
 const DETAILS_MAX = 6_000;
 
 /** The days of a request. */
-export const daysQuery = ({ from, to }: DaySpan) => `startDate=${from}&endDate=${to}`;
+export const daysQuery = ({ from, to }: ShownPeriod) => `startDate=${from}&endDate=${to}`;
 
 /** The choice of a site in the address. */
 export const siteKey = (name: string) => `site:${name}`;
@@ -35,8 +35,8 @@ export function ofDevices(show: string): boolean {
 
 interface PictureProps {
   show: string;
-  period: DaySpan;
-  other: DaySpan | undefined;
+  period: ShownPeriod;
+  other: ShownPeriod | undefined;
   grain: Grain;
   balances: Answered<Balances>;
   statuses: DeviceStatuses | undefined;
@@ -57,9 +57,9 @@ export function EnergyPicture(props: PictureProps) {
   const mayAddUp = show === 'devices' || show === 'sources';
   // Without flags an answer is a third of the size.
   const isLarge = values > DETAILS_MAX;
-  const balancePath = (of: DaySpan) =>
+  const balancePath = (of: ShownPeriod) =>
     `${site === undefined ? '' : `sites/${encodeURIComponent(site)}/`}balance?${daysQuery(of)}&resolution=${grain}`;
-  const path = (of: DaySpan) => {
+  const path = (of: ShownPeriod) => {
     // A balance has no details. Its columns show the flags of the sources, but only if the balance contains
     // all of them.
     if (isBalance && (site !== undefined || grain !== 'day' || isLarge)) return undefined;
@@ -76,7 +76,7 @@ export function EnergyPicture(props: PictureProps) {
   const otherBalances = useAnswer<Balances>(other && isBalance && balancePath(other), SLOW_MS);
   const sums = site === undefined ? balances : siteBalances;
   const meterNames = new Map(meters.map(({ code, name }) => [code, name ?? code]));
-  const hrefOf = (of: DaySpan) => (column: string) => {
+  const hrefOf = (of: ShownPeriod) => (column: string) => {
     if (grain === 'day') return linkTo(workgroup.id, 'day', { day: column });
     const days = daysOfColumn(column, of);
     return linkTo(workgroup.id, 'energy', {
@@ -87,7 +87,11 @@ export function EnergyPicture(props: PictureProps) {
     });
   };
   const chosen = (key: string) => !isBalanceRole(show) || roles.get(key) === show;
-  const made = (of: DaySpan, days: DailyEnergy | DayDetails | undefined, sumsOf: Balances | undefined) => {
+  const made = (
+    of: ShownPeriod,
+    days: DailyEnergy | DayDetails | undefined,
+    sumsOf: Balances | undefined,
+  ) => {
     const frame = { period: of, grain, today, hrefOf: hrefOf(of) };
     if (isBalance) return sumsOf && balanceColumns(sumsOf, days as DayDetails | undefined, frame);
     if (!days) return undefined;

@@ -5,15 +5,15 @@ import { ExactChange } from '../parts/exact-number.tsx';
 import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
-import type { DaySpan, Grain } from '../words/periods.ts';
+import type { Grain, ShownPeriod } from '../words/periods.ts';
 import { isBalanceRole, roleWords } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
 
 /** What the picture of a period shows, in words: how much, compared with what, and what is missing. */
 export function energySentence(facts: {
   show: string;
-  period: DaySpan;
-  other: DaySpan | undefined;
+  period: ShownPeriod;
+  other: ShownPeriod | undefined;
   grain: Grain;
   columns: EnergyColumns;
   compared: EnergyColumns | undefined;
@@ -95,7 +95,7 @@ function balanceWords(columns: EnergyColumns) {
   );
 }
 
-function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DaySpan, grain: Grain) {
+function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: ShownPeriod, grain: Grain) {
   // Only columns that are known on both sides are compared.
   const pairs = columns.columns
     .map((column, index) => [

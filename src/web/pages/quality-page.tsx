@@ -18,7 +18,7 @@ import { type CellState, HeatKey, HeatMap, type HeatRow } from '../pictures/heat
 import { worstRank } from '../words/flag-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
-import type { DaySpan } from '../words/periods.ts';
+import type { ShownPeriod } from '../words/periods.ts';
 import { dayAndMonth, dayTick, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = { source: 92, device: 366 };
@@ -136,7 +136,7 @@ function QualityOfDevices(props: {
   /** The devices that have a row, also without energy. */
   ids: readonly string[];
   statuses: DeviceStatuses;
-  period: DaySpan;
+  period: ShownPeriod;
 }) {
   const { quality, by, ids, statuses, period } = props;
   const { workgroup, today } = useContext(PageWorkContext);
@@ -207,7 +207,7 @@ function FlaggedTable(props: {
   flagged: readonly FlaggedDay[];
   by: 'source' | 'device';
   hasEnergy: boolean;
-  period: DaySpan;
+  period: ShownPeriod;
   nameOf(key: string): string;
 }) {
   const { flagged, by, hasEnergy, period, nameOf } = props;
@@ -274,7 +274,11 @@ function tickOf(day: string, days: readonly string[]): string {
 }
 
 /** The period of the address, or the last thirty days. */
-function periodIn({ from, to }: Readonly<Record<string, string>>, today: string, daysMax: number): DaySpan {
+function periodIn(
+  { from, to }: Readonly<Record<string, string>>,
+  today: string,
+  daysMax: number,
+): ShownPeriod {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= daysMax) return { from, to };
   return { from: shiftDay(today, -29), to: today };
 }

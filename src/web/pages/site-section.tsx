@@ -18,12 +18,12 @@ import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
 import { listWords, plural } from '../words/number-words.ts';
-import type { DaySpan } from '../words/periods.ts';
+import type { ShownPeriod } from '../words/periods.ts';
 import { longDay, periodName } from '../words/time-words.ts';
 import { BudgetTable, ReconciliationTable } from './site-tables.tsx';
 
 /** One site: its energy against its budget, and its meters against its devices. */
-export function SiteSection(props: { site: { name: string; devices: number }; period: DaySpan }) {
+export function SiteSection(props: { site: { name: string; devices: number }; period: ShownPeriod }) {
   const { site, period } = props;
   const variance = useAnswer<Variance>(variancePath(site.name, period), SLOW_MS);
   return (
@@ -47,7 +47,7 @@ export function SiteSection(props: { site: { name: string; devices: number }; pe
   );
 }
 
-function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
+function Budget({ variance, period }: { variance: Variance; period: ShownPeriod }) {
   const { today } = useContext(PageWorkContext);
   const columns = budgetColumns(variance, period, today);
   const leftOut = daysLeftOut(variance, today);
@@ -73,7 +73,7 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
   );
 }
 
-function BudgetSentence(props: { variance: Variance; period: DaySpan; daysToLookAt: number }) {
+function BudgetSentence(props: { variance: Variance; period: ShownPeriod; daysToLookAt: number }) {
   const { variance, period, daysToLookAt } = props;
   const { today } = useContext(PageWorkContext);
   const { total, scenario, metersWithoutBudget } = variance;
@@ -121,7 +121,7 @@ function Pace({ total }: { total: Variance['total'] }) {
   );
 }
 
-function ReconciliationSection({ site, period }: { site: string; period: DaySpan }) {
+function ReconciliationSection({ site, period }: { site: string; period: ShownPeriod }) {
   const { today } = useContext(PageWorkContext);
   const last = period.to < today ? period.to : shiftDay(today, -1);
   const reconciliation = useAnswer<Reconciliation>(

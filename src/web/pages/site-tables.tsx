@@ -5,11 +5,11 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactPercent } from '../parts/exact-number.tsx';
-import type { DaySpan } from '../words/periods.ts';
+import type { ShownPeriod } from '../words/periods.ts';
 import { longDay } from '../words/time-words.ts';
 
 /** The energy and the budget of each day of a site. */
-export function BudgetTable({ variance, period }: { variance: Variance; period: DaySpan }) {
+export function BudgetTable({ variance, period }: { variance: Variance; period: ShownPeriod }) {
   const { workgroup } = useContext(PageWorkContext);
   const { total } = variance;
   return (

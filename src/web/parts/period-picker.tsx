@@ -1,5 +1,5 @@
 import { isDay, type LocalDay } from '../words/local-days.ts';
-import { type DaySpan, kindOf, rangeOf, shiftPeriod } from '../words/periods.ts';
+import { lengthOf, periodAround, type ShownPeriod, shiftPeriod } from '../words/periods.ts';
 import { periodName } from '../words/time-words.ts';
 
 const allKinds = ['week', 'month', 'year'] as const;
@@ -9,18 +9,18 @@ const allKinds = ['week', 'month', 'year'] as const;
  * after.
  */
 export function PeriodPicker(props: {
-  period: DaySpan;
+  period: ShownPeriod;
   today: LocalDay;
   /** The address of this view with another period. */
-  linkTo(period: DaySpan): string;
+  linkTo(period: ShownPeriod): string;
   kinds?: ReadonlyArray<'week' | 'month' | 'year'>;
 }) {
   const { period, today, linkTo, kinds = allKinds } = props;
-  const kind = kindOf(period);
+  const kind = lengthOf(period);
   // Another kind of period shows the one that contains the end of the current period, or today if that end is
   // later than today.
   const anchor = period.to > today && period.from <= today ? today : period.to;
-  const go = (next: DaySpan) => {
+  const go = (next: ShownPeriod) => {
     if (isDay(next.from) && isDay(next.to) && next.from <= next.to) location.hash = linkTo(next);
   };
   const after = shiftPeriod(period, 1);
@@ -30,7 +30,7 @@ export function PeriodPicker(props: {
         {kinds.map((option) => (
           <a
             key={option}
-            href={linkTo(rangeOf(option, anchor))}
+            href={linkTo(periodAround(option, anchor))}
             aria-current={option === kind ? 'true' : undefined}
           >
             {option[0]!.toUpperCase() + option.slice(1)}
@@ -71,7 +71,7 @@ export function PeriodPicker(props: {
 }
 
 /** A range. If its first day would be after its last day, both are the day that was changed. */
-function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): DaySpan {
+function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): ShownPeriod {
   return from <= to ? { from, to } : { from: changed, to: changed };
 }
 

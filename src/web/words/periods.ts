@@ -11,15 +11,15 @@ import {
 
 type PeriodLength = 'week' | 'month' | 'year' | 'other';
 
-/** A range of local days, both ends included. */
-export interface DaySpan {
+/** A period of local days, both ends included. */
+export interface ShownPeriod {
   from: LocalDay;
   to: LocalDay;
 }
 
-/** The period of a kind that contains a day. */
-export function rangeOf(kind: Exclude<PeriodLength, 'other'>, day: LocalDay): DaySpan {
-  switch (kind) {
+/** The week, month or year that contains a day. */
+export function periodAround(length: Exclude<PeriodLength, 'other'>, day: LocalDay): ShownPeriod {
+  switch (length) {
     case 'week':
       return { from: weekStart(day), to: shiftDay(weekStart(day), 6) };
     case 'month':
@@ -27,40 +27,44 @@ export function rangeOf(kind: Exclude<PeriodLength, 'other'>, day: LocalDay): Da
     case 'year':
       return { from: `${day.slice(0, 4)}-01-01`, to: `${day.slice(0, 4)}-12-31` };
     default:
-      return kind satisfies never;
+      return length satisfies never;
   }
 }
 
-/** `other` if the range is not exactly one week, month or year. */
-export function kindOf({ from, to }: DaySpan): PeriodLength {
-  const kinds = ['week', 'month', 'year'] as const;
-  return kinds.find((kind) => rangeOf(kind, from).from === from && rangeOf(kind, from).to === to) ?? 'other';
+/** `other` if the period is not exactly one week, month or year. */
+export function lengthOf({ from, to }: ShownPeriod): PeriodLength {
+  const lengths = ['week', 'month', 'year'] as const;
+  const isOf = (length: (typeof lengths)[number]) => {
+    const period = periodAround(length, from);
+    return period.from === from && period.to === to;
+  };
+  return lengths.find(isOf) ?? 'other';
 }
 
-/** The period before (-1) or after (1), of the same kind or the same number of days. */
-export function shiftPeriod(period: DaySpan, by: 1 | -1): DaySpan {
-  const kind = kindOf(period);
+/** The period before (-1) or after (1), of the same length or the same number of days. */
+export function shiftPeriod(period: ShownPeriod, by: 1 | -1): ShownPeriod {
+  const length = lengthOf(period);
   const { from, to } = period;
-  switch (kind) {
+  switch (length) {
     case 'week':
-      return rangeOf('week', shiftDay(from, 7 * by));
+      return periodAround('week', shiftDay(from, 7 * by));
     case 'month':
-      return rangeOf('month', addMonths(from, by));
+      return periodAround('month', addMonths(from, by));
     case 'year':
-      return rangeOf('year', addMonths(from, 12 * by));
+      return periodAround('year', addMonths(from, 12 * by));
     case 'other': {
       const days = countDays(from, to);
       return { from: shiftDay(from, days * by), to: shiftDay(to, days * by) };
     }
     default:
-      return kind satisfies never;
+      return length satisfies never;
   }
 }
 
 /** The same period a year before. */
-export function yearBefore(period: DaySpan): DaySpan {
-  const kind = kindOf(period);
-  if (kind === 'month' || kind === 'year') return rangeOf(kind, addMonths(period.from, -12));
+export function yearBefore(period: ShownPeriod): ShownPeriod {
+  const length = lengthOf(period);
+  if (length === 'month' || length === 'year') return periodAround(length, addMonths(period.from, -12));
   // 52 weeks, so that weekdays are compared with the same weekdays.
   return { from: shiftDay(period.from, -364), to: shiftDay(period.to, -364) };
 }
@@ -71,23 +75,23 @@ const DAY_COLUMNS_MAX = 92;
 const MONTH_COLUMNS_MAX = 36;
 
 /** The length of the columns in which a period is shown. */
-export function grainOf({ from, to }: DaySpan): Grain {
+export function grainOf({ from, to }: ShownPeriod): Grain {
   const days = countDays(from, to);
   if (days <= DAY_COLUMNS_MAX) return 'day';
   return days <= MONTH_COLUMNS_MAX * 31 ? 'month' : 'year';
 }
 
 /** The columns of a period: its days, months (2026-11) or years (2026), in order. */
-export function columnsOf(period: DaySpan, grain: Grain): string[] {
-  const length = { day: 10, month: 7, year: 4 }[grain];
-  return [...new Set(listDays(period.from, period.to).map((day) => day.slice(0, length)))];
+export function columnsOf(period: ShownPeriod, grain: Grain): string[] {
+  const characters = { day: 10, month: 7, year: 4 }[grain];
+  return [...new Set(listDays(period.from, period.to).map((day) => day.slice(0, characters)))];
 }
 
 /** The days of a column, within the period. */
-export function daysOfColumn(column: string, { from, to }: DaySpan): DaySpan {
+export function daysOfColumn(column: string, { from, to }: ShownPeriod): ShownPeriod {
   const whole =
     column.length === 10
       ? { from: column, to: column }
-      : rangeOf(column.length === 7 ? 'month' : 'year', `${column}-01-01`.slice(0, 10));
+      : periodAround(column.length === 7 ? 'month' : 'year', `${column}-01-01`.slice(0, 10));
   return { from: whole.from < from ? from : whole.from, to: whole.to > to ? to : whole.to };
 }

@@ -1,6 +1,6 @@
 import { type LocalDay, msOf } from './local-days.ts';
 import { plural } from './number-words.ts';
-import { type DaySpan, kindOf } from './periods.ts';
+import { lengthOf, type ShownPeriod } from './periods.ts';
 
 /** Days and instants as people read them, in the locale of the browser. */
 
@@ -67,10 +67,10 @@ function shortMonth(month: string): string {
 }
 
 /** Such as "November 2026", or "3 Nov – 9 Nov 2026". */
-export function periodName(period: DaySpan): string {
-  const kind = kindOf(period);
-  if (kind === 'month') return columnName(period.from.slice(0, 7));
-  if (kind === 'year') return period.from.slice(0, 4);
+export function periodName(period: ShownPeriod): string {
+  const length = lengthOf(period);
+  if (length === 'month') return columnName(period.from.slice(0, 7));
+  if (length === 'year') return period.from.slice(0, 4);
   if (period.from === period.to) return longDay(period.from);
   return format({ day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).formatRange(
     msOf(period.from),
