@@ -10,8 +10,8 @@ export interface ProcessMetricsOptions {
 }
 
 /**
- * Figures of the process and its disk. The collectors of `@prometheus-io/client` 0.16 are not used. They run a
- * timer ten times a second, cannot be stopped, and some of their names break the rules of Prometheus.
+ * Figures of the process and its disk. The collectors of `@prometheus-io/client` 0.16 are not used. They run
+ * a timer ten times a second, cannot be stopped, and some of their names break the rules of Prometheus.
  */
 export function createProcessSampler({
   version,
