@@ -4,6 +4,7 @@ import type { TelemetryItem } from '../../src/contract/messages.ts';
 import { findStored, type Sought } from '../../src/inputs/find-stored.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
+import { rangeConstants } from '../../src/rollup/range-constants.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { deviceId } from '../support/messages.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
@@ -46,6 +47,12 @@ test('a reading without a source is found again, and is not taken for a reading 
   const { item, isStored } = await setUp({ source: null });
   expect(await isStored({ table: 'solar', item: { ...item } })).toBe(true);
   expect(await isStored({ table: 'solar', item: { ...item, source: 'roof' } })).toBe(false);
+});
+
+test('every reading that is not from the future for the rules is found again', async () => {
+  const { clock, item, isStored } = await setUp({ aheadMs: rangeConstants.future_ms.value });
+  await clock.advance(rangeConstants.future_ms.value);
+  expect(await isStored({ table: 'solar', item })).toBe(true);
 });
 
 test('a reading of a device with a fast clock is found again, although it was stored before its time', async () => {
