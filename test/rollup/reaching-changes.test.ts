@@ -2,9 +2,13 @@ import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { workBounds } from '../../src/rollup/rule-constants.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
+import { shared } from '../support/shared.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { deviceOf } from './many-streams.ts';
 import {
   type CaseReading,
+  DEVICE,
   type EnergySite,
   energyByDay,
   landReadings,
@@ -33,20 +37,26 @@ const days = Array.from({ length: workBounds.decided_ahead + 4 }, (_, index) =>
   String(index + 1).padStart(2, '0'),
 );
 
-const cases: ReadonlyArray<{
-  name: string;
-  site: EnergySite;
+interface ReachingCase {
+  stream: Partial<EnergyStreamInput>;
   inTime: readonly CaseReading[];
+  /** The readings that come after the others were rolled up. */
   late: readonly CaseReading[];
-  wh: Record<string, number>;
-  /** The kinds of all events. */
-  kinds: readonly string[];
-}> = [
+}
+
+const cases: ReadonlyArray<
+  ReachingCase & {
+    name: string;
+    wh: Record<string, number>;
+    /** The kinds of all events. */
+    kinds: readonly string[];
+  }
+> = [
   {
     // An hour apart, the last reading covers 00:00 to 00:45 of the next day. A quarter of an hour apart, it
     // ends at midnight: 9 x 1000 and 24 x 250.
     name: 'interval readings that cover less time leave the time that they covered before',
-    site: siteOf({ method: 'interval_energy' }),
+    stream: { method: 'interval_energy' },
     inTime: Array.from({ length: 9 }, (_, hour) => at(`${hour + 15}:45`, 1_000, '01')),
     late: quarters('01', 48, () => 250).slice(24),
     wh: { '2024-06-01': 15_000 },
@@ -56,7 +66,7 @@ const cases: ReadonlyArray<{
     // 20000 continues 5000 of 20:00, but not 5100 of 23:59, and is too much for an hour. So it is a spike,
     // and the day has 900.
     name: 'a late reading of the evening decides about the first reading of the next day',
-    site: siteOf({ method: 'daily_energy', maxPower: '10 kW', jitter: '1 Wh' }),
+    stream: { method: 'daily_energy', maxPower: '10 kW', jitter: '1 Wh' },
     inTime: [
       at('00:00', 0, '01'),
       at('20:00', 5_000, '02'),
@@ -72,7 +82,7 @@ const cases: ReadonlyArray<{
     // The first readings of a sleeping register are left out, also one that comes later: 500037 - 500002.
     // The zero of the evening is a reset.
     name: 'a late first reading of a sleeping register is left out too',
-    site: siteOf({ maxPower: '8 kW', jitter: '1 Wh' }),
+    stream: { maxPower: '8 kW', jitter: '1 Wh' },
     inTime: [
       at('06:15', 0),
       at('06:35', 500_002),
@@ -88,7 +98,7 @@ const cases: ReadonlyArray<{
     // The fall to 100 is a reset until 15000 follows. 14850 in an hour are more than 10 kW allow, and 13000
     // in three hours are not. So the low values are a glitch: 1000 and 13000.
     name: 'a way back that comes later makes a glitch of a reset',
-    site: siteOf({ maxPower: '10 kW', jitter: '1 Wh' }),
+    stream: { maxPower: '10 kW', jitter: '1 Wh' },
     inTime: [at('06:00', 1_000), at('07:00', 2_000), at('08:00', 100), at('09:00', 150)],
     late: [at('10:00', 15_000)],
     wh: { '2024-06-02': 14_000 },
@@ -99,7 +109,7 @@ const cases: ReadonlyArray<{
     // of the day before, which grow by 4 kW, the limit is 32 x 4096 W, and the fall is a reset. 95000 and 200
     // of the 5000 after them; then 4800, 4000, 100000 and 1000.
     name: 'a fall is judged again by the limit that late readings of the day before teach',
-    site: siteOf({}),
+    stream: {},
     inTime: [
       at('12:00', 900_000, '01'),
       at('12:00', 900_000, '02'),
@@ -123,7 +133,7 @@ const cases: ReadonlyArray<{
   {
     // Each night books 100 from zero, half of it before midnight: 2000 by day, 50 before and 50 after it.
     name: 'the resets after a late spike stay',
-    site: siteOf({ maxPower: '10 kW', jitter: '1 Wh' }),
+    stream: { maxPower: '10 kW', jitter: '1 Wh' },
     inTime: days.flatMap((day) => [at('06:00', 100, day), at('12:00', 1_100, day), at('18:00', 2_100, day)]),
     late: [at('13:00', 500_000)],
     wh: Object.fromEntries(
@@ -133,94 +143,132 @@ const cases: ReadonlyArray<{
   },
 ];
 
-test.each(cases)('$name', async ({ site, inTime, late, wh, kinds }) => {
-  const shard = await openTestShard();
-  for (const readings of [inTime, late]) {
-    await landReadings(shard, readings);
-    await rollUpSite(shard, site);
+/** The allowed rise and one that is 1 Wh higher: 10 kW are 2500 Wh in a quarter of an hour. */
+const rises = [2_600, 2_601].map((rise) => ({
+  stream: { maxPower: '10 kW', jitter: '100 Wh' },
+  inTime: [at('00:00', 1_000), at('00:15', 1_100), at('00:30', 1_100 + rise)],
+  late: [],
+}));
+
+/** The fall to zero, the first pair up from zero, and the second one. */
+const upFromZero: ReachingCase = {
+  stream: { maxPower: '10 kW', jitter: '1 Wh' },
+  inTime: [at('06:00', 5_000), at('08:00', 0), at('09:00', 500), at('10:00', 1_000)],
+  late: [at('10:30', 1_050)],
+};
+
+const high: ReachingCase = {
+  stream: {},
+  inTime: [at('09:00', 1_000), at('09:30', 1_200), at('10:00', 1_600)],
+  late: [at('09:15', 1_500)],
+};
+
+/** Each case has its own stream and device. */
+const allCases: readonly ReachingCase[] = [...cases, ...rises, upFromZero, high];
+const tableOf = (one: ReachingCase) => `case_${allCases.indexOf(one)}`;
+const deviceOfCase = (one: ReachingCase) => deviceOf(allCases.indexOf(one));
+
+/** A warehouse with all cases, because a roll-up of many devices takes as long as a roll-up of one. */
+const shard = shared(async () => {
+  const opened = await openTestShard();
+  const site: EnergySite = {
+    timezone: 'Etc/UTC',
+    streams: allCases.flatMap((one) => siteOf({ ...one.stream, table: tableOf(one) }).streams),
+  };
+  for (const part of ['inTime', 'late'] as const) {
+    const readings = allCases.flatMap((one) =>
+      one[part].map((reading) => ({ ...reading, table: tableOf(one), device: deviceOfCase(one) })),
+    );
+    await landReadings(opened, readings);
+    await rollUpSite(opened, site);
   }
-  expect(await energyByDay(shard)).toEqual(wh);
-  const events = await rowsOf(shard, 'SELECT kind FROM energy_event ORDER BY kind');
-  expect(events.map(({ kind }) => kind)).toEqual(kinds);
+  return opened;
+});
+
+test.each(cases)('$name', async (one) => {
+  expect(await energyByDay(shard(), deviceOfCase(one))).toEqual(one.wh);
+  const events = await rowsOf(
+    shard(),
+    `SELECT kind FROM energy_event JOIN series USING (series_id) WHERE device = '${deviceOfCase(one)}' ORDER BY kind`,
+  );
+  expect(events.map(({ kind }) => kind)).toEqual(one.kinds);
 });
 
 test('a daily register alone in its warehouse has breaks beyond its limit after a restart', async () => {
   // It counts 1 kW. The learnt limit is 50 kW, and 4 x 1024 W after a restart. So the way back from 210 to
   // 10750 is a break, although 42 kW are below the limit.
-  const shard = await openTestShard();
+  const alone = await openTestShard();
   const readings = quarters('01', 96, (place) => (place === 40 ? 200 : place === 41 ? 210 : place * 250));
-  await landReadings(shard, readings);
-  await rollUpSite(shard, siteOf({ method: 'daily_energy' }));
-  expect(await rowsOf(shard, 'SELECT kind FROM energy_event')).toEqual([{ kind: 'glitch' }]);
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 95 * 250 });
+  await landReadings(alone, readings);
+  await rollUpSite(alone, siteOf({ method: 'daily_energy' }));
+  expect(await rowsOf(alone, 'SELECT kind FROM energy_event')).toEqual([{ kind: 'glitch' }]);
+  expect(await energyByDay(alone)).toEqual({ '2024-06-01': 95 * 250 });
 });
 
-test('limits are learnt again from all readings after they were configured for a time', async () => {
-  const shard = await openTestShard();
-  const learning = siteOf({});
+/** Two devices whose settings change: `t` has no limits, then both, then none; `j` has the jitter, then none. */
+const learntAgain = shared(async () => {
+  const opened = await openTestShard();
+  const siteWith = (limits: Partial<EnergyStreamInput>, jitter: Partial<EnergyStreamInput>): EnergySite => ({
+    timezone: 'Etc/UTC',
+    streams: [limits, { ...jitter, table: 'j' }].flatMap((stream) => siteOf(stream).streams),
+  });
+  const [limits, jitter] = [{ maxPower: '10 kW', jitter: '1 Wh' }, { jitter: '1 Wh' }];
+  const dayOfGrowth = quarters('01', 96, (place) => place * 250);
+  await landReadings(opened, dayOfGrowth);
   await landReadings(
-    shard,
-    quarters('01', 96, (place) => place * 250),
+    opened,
+    dayOfGrowth.map((reading) => ({ ...reading, device: deviceOf(2) })),
+    'j',
   );
-  await rollUpSite(shard, learning);
-  await rollUpSite(shard, siteOf({ maxPower: '10 kW', jitter: '1 Wh' }));
+  await rollUpSite(opened, siteWith({}, jitter));
+  await rollUpSite(opened, siteWith(limits, jitter));
   // On this day nothing is learnt. At noon the register jumps by 100 kWh.
   await landReadings(
-    shard,
+    opened,
     quarters('02', 96, (place) => (place + 96) * 250 + (place >= 48 ? 100_000 : 0)),
   );
-  await rollUpSite(shard, siteOf({ maxPower: '10 kW', jitter: '1 Wh' }));
-  await rollUpSite(shard, learning);
+  await rollUpSite(opened, siteWith(limits, jitter));
+  const configured = await resolutionsOf(opened);
+  await rollUpSite(opened, siteWith({}, {}));
+  return { energy: await energyByDay(opened, DEVICE), configured, learnt: await resolutionsOf(opened) };
+});
+const resolutionsOf = (of: Shard) =>
+  rowsOf(
+    of,
+    `SELECT DISTINCT learnt_resolution FROM series_day JOIN series USING (series_id) WHERE device = '${deviceOf(2)}'`,
+  );
+
+test('limits are learnt again from all readings after they were configured for a time', () => {
   // The jump is beyond the learnt limit of 50 kW: 94 of the 95 quarters of the second day count.
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 24_000, '2024-06-02': 94 * 250 });
+  expect(learntAgain().energy).toEqual({ '2024-06-01': 24_000, '2024-06-02': 94 * 250 });
 });
 
-test('the resolution is learnt from all readings if the jitter is configured no longer', async () => {
-  const shard = await openTestShard();
-  await landReadings(
-    shard,
-    quarters('01', 96, (place) => place * 250),
-  );
-  await rollUpSite(shard, siteOf({ jitter: '1 Wh' }));
-  const resolution = 'SELECT DISTINCT learnt_resolution FROM series_day';
-  expect(await rowsOf(shard, resolution)).toEqual([{ learnt_resolution: null }]);
-  await rollUpSite(shard, siteOf({}));
-  expect(await rowsOf(shard, resolution)).toEqual([{ learnt_resolution: 10 }]);
+test('the resolution is learnt from all readings if the jitter is configured no longer', () => {
+  expect(learntAgain().configured).toEqual([{ learnt_resolution: null }]);
+  expect(learntAgain().learnt).toEqual([{ learnt_resolution: 10 }]);
 });
+
+const breaksOf = async (one: ReachingCase) => {
+  const breaks = await rowsOf(
+    shard(),
+    `SELECT to_value FROM series_break JOIN series USING (series_id) WHERE device = '${deviceOfCase(one)}' ORDER BY to_ms`,
+  );
+  return breaks.map(({ to_value }) => to_value);
+};
 
 test('a rise is a break if it is more than the limit and the jitter allow', async () => {
-  const site = siteOf({ maxPower: '10 kW', jitter: '100 Wh' });
-  // 10 kW are 2500 Wh in a quarter of an hour.
-  for (const [rise, breaks] of [
-    [2_600, 0],
-    [2_601, 1],
-  ] as const) {
-    const shard = await openTestShard();
-    await landReadings(shard, [at('00:00', 1_000), at('00:15', 1_100), at('00:30', 1_100 + rise)]);
-    await rollUpSite(shard, site);
-    expect(await rowsOf(shard, 'SELECT to_value FROM series_break')).toHaveLength(breaks);
-  }
+  const [allowed, higher] = rises;
+  expect(await breaksOf(allowed!)).toHaveLength(0);
+  expect(await breaksOf(higher!)).toHaveLength(1);
 });
 
 test('a late reading keeps the break of the second pair up from zero before it', async () => {
-  const shard = await openTestShard();
-  const site = siteOf({ maxPower: '10 kW', jitter: '1 Wh' });
-  // The fall to zero, the first pair up from zero, and the second one.
-  await landReadings(shard, [at('06:00', 5_000), at('08:00', 0), at('09:00', 500), at('10:00', 1_000)]);
-  await rollUpSite(shard, site);
-  await landReadings(shard, [at('10:30', 1_050)]);
-  await rollUpSite(shard, site);
-  const breaks = await rowsOf(shard, 'SELECT to_value FROM series_break ORDER BY to_ms');
-  expect(breaks.map(({ to_value }) => to_value)).toEqual([0, 500, 1_000]);
+  expect(await breaksOf(upFromZero)).toEqual([0, 500, 1_000]);
 });
 
 test('a late high reading changes what the second reading after it shows', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, [at('09:00', 1_000), at('09:30', 1_200), at('10:00', 1_600)]);
-  await rollUpSite(shard, siteOf({}));
-  await landReadings(shard, [at('09:15', 1_500)]);
-  await rollUpSite(shard, siteOf({}));
   // The way back to 1500 is no growth: 100 Wh in half an hour.
-  const atTen = `SELECT power_w FROM series_quarter WHERE interval_start_ms = ${Date.parse('2024-06-02T10:00:00Z')}`;
-  expect(await rowsOf(shard, atTen)).toEqual([{ power_w: 200 }]);
+  const atTen = `SELECT power_w FROM series_quarter JOIN series USING (series_id)
+    WHERE device = '${deviceOfCase(high)}' AND interval_start_ms = ${Date.parse('2024-06-02T10:00:00Z')}`;
+  expect(await rowsOf(shard(), atTen)).toEqual([{ power_w: 200 }]);
 });

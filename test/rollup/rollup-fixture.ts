@@ -118,11 +118,12 @@ export function callRollUp(
   });
 }
 
-/** Wh by day, all devices and sources together. */
-export async function energyByDay(shard: Shard): Promise<Record<string, number>> {
+/** Wh by day, all sources together, of one device or of all. */
+export async function energyByDay(shard: Shard, device?: string): Promise<Record<string, number>> {
+  const ofDevice = device === undefined ? '' : `WHERE device = '${device}'`;
   const rows = await rowsOf(
     shard,
-    'SELECT day::VARCHAR AS day, sum(energy_wh)::DOUBLE AS wh FROM daily_energy GROUP BY day ORDER BY day',
+    `SELECT day::VARCHAR AS day, sum(energy_wh)::DOUBLE AS wh FROM daily_energy ${ofDevice} GROUP BY day ORDER BY day`,
   );
   return Object.fromEntries(rows.map((row) => [row.day, row.wh]));
 }
