@@ -205,7 +205,10 @@ test('a daily register alone in its warehouse has breaks beyond its limit after 
   expect(await energyByDay(alone)).toEqual({ '2024-06-01': 95 * 250 });
 });
 
-/** Two devices whose settings change: `t` has no limits, then both, then none; `j` has the jitter, then none. */
+/**
+ * Two devices whose settings change. The limits of `t` are configured for a time, and the jitter of `j` at
+ * first.
+ */
 const learntAgain = shared(async () => {
   const opened = await openTestShard();
   const siteWith = (limits: Partial<EnergyStreamInput>, jitter: Partial<EnergyStreamInput>): EnergySite => ({

@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { isSoak } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
-import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
+import { deviceOf } from './many-streams.ts';
+import {
+  type CaseReading,
+  DEVICE,
+  energyByDay,
+  energyRows,
+  landReadings,
+  rollUpSite,
+} from './rollup-fixture.ts';
 
 const total: EnergyStreamInput = {
   table: 't',
@@ -86,49 +95,132 @@ test.runIf(isSoak)(
   },
 );
 
-test('a raised limit books energy that was refused', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, [
+const { maxPower: _none, ...open } = total;
+const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({
+  event_time: new Date(Date.UTC(2024, 5, 1) + quarter * 900_000).toISOString(),
+  // Half a million more on the second day, and it stays.
+  data: { energy: 100 * quarter + (quarter < 150 ? 0 : 500_000) },
+}));
+const learntDays = { '2024-06-01': 9600, '2024-06-02': 9500, '2024-06-03': 9500 };
+
+interface Change {
+  readings: readonly CaseReading[];
+  before: readonly EnergyStreamInput[];
+  after: readonly EnergyStreamInput[];
+}
+
+const raisedLimit: Change = {
+  readings: [
     { event_time: '2024-06-01T00:00:00Z', data: { energy: 0 } },
     { event_time: '2024-06-01T10:00:00Z', data: { energy: 1000 } },
     { event_time: '2024-06-01T11:00:00Z', data: { energy: 21_000 } },
     { event_time: '2024-06-02T00:00:00Z', data: { energy: 22_000 } },
-  ]);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2000 });
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, maxPower: '20 kW' }] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 22_000 });
-  expect(await rowsOf(shard, 'SELECT * FROM energy_event')).toEqual([]);
-});
-
-test('another unit reads the values again', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, readings);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, unit: 'kWh', maxPower: '10 MW' }] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4_400_000 });
-});
-
-test('a replaced meter that is declared afterwards is believed', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, [
+  ],
+  before: [total],
+  after: [{ ...total, maxPower: '20 kW' }],
+};
+const replacedMeter: Change = {
+  readings: [
     { event_time: '2024-06-01T00:00:00Z', data: { energy: 5000 } },
     { event_time: '2024-06-01T08:00:00Z', data: { energy: 5800 } },
     { event_time: '2024-06-01T12:00:00Z', data: { energy: 300 } },
     { event_time: '2024-06-02T00:00:00Z', data: { energy: 1500 } },
-  ]);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
-  // The reset is taken to have started at zero: 800 + 300 + 1200.
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2300 });
-  const registerChanges = [
-    { device: '00000000-0000-4000-8000-000000000001', at: '2024-06-01T10:00:00Z', final: 5950, initial: 100 },
-  ];
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, registerChanges }] });
-  // 800 + (5950-5800) + (300-100) + 1200.
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2350 });
+  ],
+  before: [total],
+  after: [
+    {
+      ...total,
+      registerChanges: [{ device: deviceOf(1), at: '2024-06-01T10:00:00Z', final: 5950, initial: 100 }],
+    },
+  ],
+};
+const otherRules: Change = { readings: quarters, before: [open], after: [open] };
+
+/**
+ * Each change has its own table and device. None removes a stream or changes its unit, because that restates
+ * all registers.
+ */
+const changes = [raisedLimit, replacedMeter, otherRules];
+const deviceOfChange = (change: Change) => deviceOf(changes.indexOf(change));
+const tableOf = (change: Change) => `t${changes.indexOf(change)}`;
+
+/**
+ * The results before and after all changes, in one warehouse, because a roll-up of one device takes as long.
+ */
+const changed = shared(async () => {
+  const shard = await openTestShard();
+  const rollUpWith = async (settings: 'before' | 'after') => {
+    const streams = changes.flatMap((change) =>
+      change[settings].map((stream) => ({ ...stream, table: tableOf(change) })),
+    );
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
+    const { days } = await energyRows(shard);
+    return Promise.all(
+      changes.map(async (change) => {
+        const device = `device = '${deviceOfChange(change)}'`;
+        return {
+          energy: await energyByDay(shard, deviceOfChange(change)),
+          days: days.filter((day) => day.device === deviceOfChange(change)),
+          events: await rowsOf(
+            shard,
+            `SELECT kind FROM energy_event JOIN series USING (series_id) WHERE ${device}`,
+          ),
+          limits: await rowsOf(
+            shard,
+            `SELECT utc_day, learnt_power_w FROM series_day JOIN series USING (series_id) WHERE ${device} ORDER BY ALL`,
+          ),
+        };
+      }),
+    );
+  };
+  await landReadings(
+    shard,
+    changes.flatMap((change) =>
+      change.readings.map((one) => ({ ...one, table: tableOf(change), device: deviceOfChange(change) })),
+    ),
+  );
+  const before = await rollUpWith('before');
+  // A limit that other rules can have learnt.
+  const learning = `device = '${deviceOfChange(otherRules)}'`;
+  await rowsOf(
+    shard,
+    `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules":1}')
+     WHERE stream_id IN (SELECT stream_id FROM series WHERE ${learning})`,
+  );
+  await rowsOf(
+    shard,
+    `UPDATE series_day SET power_w = 1e9, learnt_power_w = 1e9
+     WHERE series_id IN (SELECT series_id FROM series WHERE ${learning})`,
+  );
+  const after = await rollUpWith('after');
+  return { before, after };
+});
+const resultsOf = (change: Change) => {
+  const index = changes.indexOf(change);
+  return { before: changed().before[index]!, after: changed().after[index]! };
+};
+
+test('a raised limit books energy that was refused', () => {
+  const { before, after } = resultsOf(raisedLimit);
+  expect(before.energy).toEqual({ '2024-06-01': 2000 });
+  expect(after.energy).toEqual({ '2024-06-01': 22_000 });
+  expect(after.events).toEqual([]);
 });
 
-test('a stream that is removed no longer shapes the silence of the register beside it', async () => {
+test('a replaced meter that is declared afterwards is believed', () => {
+  const { before, after } = resultsOf(replacedMeter);
+  // The reset is taken to have started at zero: 800 + 300 + 1200.
+  expect(before.energy).toEqual({ '2024-06-01': 2300 });
+  // 800 + (5950-5800) + (300-100) + 1200.
+  expect(after.energy).toEqual({ '2024-06-01': 2350 });
+});
+
+/**
+ * A device whose stream of power is removed, and one whose register has another unit, which is a new stream
+ * in place of a removed one.
+ */
+const withRemoved = shared(async () => {
+  const shard = await openTestShard();
   const power: EnergyStreamInput = {
     table: 't',
     field: 'power',
@@ -142,47 +234,49 @@ test('a stream that is removed no longer shapes the silence of the register besi
     { event_time: '2024-06-02T01:00:00Z', data: { power: 2000 } },
     { event_time: '2024-06-02T12:00:00Z', data: { energy: 2400, power: 0 } },
   ];
-  const shard = await openTestShard();
+  const inWh: EnergyStreamInput = { ...total, table: 'u' };
   await landReadings(shard, silent);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, power] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 0, '2024-06-02': 2400 });
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1200, '2024-06-02': 1200 });
+  await landReadings(
+    shard,
+    readings.map((reading) => ({ ...reading, device: deviceOf(2) })),
+    'u',
+  );
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [inWh, total, power] });
+  const shaped = await energyByDay(shard, DEVICE);
+  const inKwh = { ...inWh, unit: 'kWh', maxPower: '10 MW' };
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [inKwh, total] });
+  return {
+    shaped,
+    even: await energyByDay(shard, DEVICE),
+    ofOtherUnit: await energyByDay(shard, deviceOf(2)),
+  };
 });
 
-const { maxPower: _none, ...open } = total;
-const learning = { timezone: 'Etc/UTC', streams: [open] };
-const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({
-  event_time: new Date(Date.UTC(2024, 5, 1) + quarter * 900_000).toISOString(),
-  // Half a million more on the second day, and it stays.
-  data: { energy: 100 * quarter + (quarter < 150 ? 0 : 500_000) },
-}));
-const learntDays = { '2024-06-01': 9600, '2024-06-02': 9500, '2024-06-03': 9500 };
+test('another unit reads the values again', () => {
+  expect(withRemoved().ofOtherUnit).toEqual({ '2024-06-01': 4_400_000 });
+});
 
-// The next test learns the same limits, and another one above has a limit that is raised.
+test('a stream that is removed no longer shapes the silence of the register beside it', () => {
+  expect(withRemoved().shaped).toEqual({ '2024-06-01': 0, '2024-06-02': 2400 });
+  expect(withRemoved().even).toEqual({ '2024-06-01': 1200, '2024-06-02': 1200 });
+});
+
+test('limits that other rules have learnt are learnt again', () => {
+  const { before, after } = resultsOf(otherRules);
+  expect(before.energy).toEqual(learntDays);
+  expect(after.limits).toEqual(before.limits);
+  expect(after.days).toEqual(before.days);
+});
+
+// The tests above learn the same limits, and have a limit that is raised.
 test.runIf(isSoak)('a limit that is removed is learnt from all readings', async () => {
-  const [changed, always] = [await openTestShard(), await openTestShard()];
-  await landReadings(changed, quarters);
-  await rollUpSite(changed, { timezone: 'Etc/UTC', streams: [total] });
-  await rollUpSite(changed, learning);
+  const learning = { timezone: 'Etc/UTC', streams: [open] };
+  const [removed, always] = [await openTestShard(), await openTestShard()];
+  await landReadings(removed, quarters);
+  await rollUpSite(removed, { timezone: 'Etc/UTC', streams: [total] });
+  await rollUpSite(removed, learning);
   await landReadings(always, quarters);
   await rollUpSite(always, learning);
-  expect((await energyRows(changed)).days).toEqual((await energyRows(always)).days);
-  expect(await energyByDay(changed)).toEqual(learntDays);
-});
-
-test('limits that other rules have learnt are learnt again', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, quarters);
-  await rollUpSite(shard, learning);
-  expect(await energyByDay(shard)).toEqual(learntDays);
-  const { days } = await energyRows(shard);
-  const limits = 'SELECT utc_day, learnt_power_w FROM series_day ORDER BY ALL';
-  const learnt = await rowsOf(shard, limits);
-  // A limit that other rules can have learnt.
-  await rowsOf(shard, `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules":1}')`);
-  await rowsOf(shard, 'UPDATE series_day SET power_w = 1e9, learnt_power_w = 1e9');
-  await rollUpSite(shard, learning);
-  expect(await rowsOf(shard, limits)).toEqual(learnt);
-  expect((await energyRows(shard)).days).toEqual(days);
+  expect((await energyRows(removed)).days).toEqual((await energyRows(always)).days);
+  expect(await energyByDay(removed)).toEqual(learntDays);
 });
