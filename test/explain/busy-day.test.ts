@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isFull } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { handSum } from './by-hand.ts';
 import { explain, linesOf, series, streams } from './explained-page.ts';
@@ -26,24 +27,13 @@ describe('a day with everything that can happen', () => {
     [14, 2_000],
   ];
 
-  /**
-   * The explanations of all sources together, and of each source. They share one roll-up, because it takes
-   * most of the time.
-   */
-  let explanations: ReturnType<typeof explainEach> | undefined;
-  const explainSource = async (source: keyof Awaited<ReturnType<typeof explainEach>> = 'all') => {
-    explanations ??= explainEach();
-    return (await explanations)[source];
-  };
-
-  async function explainEach() {
-    const shard = await open();
-    return {
-      all: await explain(shard),
-      meter: await explain(shard, { source: 'meter' }),
-      panel: await explain(shard, { source: 'panel' }),
-      old: await explain(shard, { source: 'old' }),
-    };
+  const busy = shared(open);
+  /** Explanations by source. Undefined: of all sources together. */
+  const explanations = new Map<string | undefined, ReturnType<typeof explain>>();
+  /** Explains once, because an explanation takes half a second. */
+  function explainSource(source?: 'meter' | 'panel' | 'old') {
+    if (!explanations.has(source)) explanations.set(source, explain(busy(), source && { source }));
+    return explanations.get(source)!;
   }
 
   async function open(): Promise<Shard> {

@@ -1,4 +1,6 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
@@ -40,9 +42,19 @@ export function workgroupConfig(settings: Partial<WorkgroupConfig> = {}): Workgr
   return configSchema.parse({ workgroups: [{ id: WORKGROUP, ...settings }] }).workgroups[0]!;
 }
 
-/** A real warehouse, lake, access and HTTP server. */
-export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promise<ReportFixture> {
+/**
+ * A real warehouse, lake, access and HTTP server.
+ * @param filled a warehouse file, which is copied. Default: an empty one
+ */
+export async function openReport(
+  settings: Partial<WorkgroupConfig> = {},
+  filled?: string,
+): Promise<ReportFixture> {
   const dataDir = tempDir();
+  if (filled !== undefined) {
+    mkdirSync(join(dataDir, 'warehouse'));
+    copyFileSync(filled, join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`));
+  }
   const clock = createTestClock();
   const workgroup = workgroupConfig(settings);
   const fixture = await openFixture(dataDir, clock, [], workgroup);
