@@ -140,14 +140,19 @@ function ensureBroker() {
 
 /**
  * Unpacks Debian's browser without a window into the user's cache, as above. The tests of the web page look for it there
- * (test/web/support/find-browser.ts).
+ * (test/web/support/find-browser.ts). A browser with windows takes six times as much of the processor for a page, so it is used only where
+ * this one is not to be had.
  */
 function ensureBrowser() {
-  if (process.env.WATTLINE_TEST_BROWSER) return;
-  if (['chromium-headless-shell', 'chromium', 'google-chrome'].some(has)) return;
+  if (process.env.WATTLINE_TEST_BROWSER || has('chromium-headless-shell')) return;
   const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'browser');
   if (existsSync(join(folder, 'complete'))) return;
+  // The browser does not start without the data of chromium-common in its folder, so it is unpacked even if it is installed.
+  const packages = ['chromium-headless-shell', 'chromium-common'];
+  const hasOther = ['chromium', 'google-chrome'].some(has);
+  if (hasOther && packageNames(packages).length === 0) return;
   const skipped = (why) =>
+    hasOther ||
     say(
       `no browser for the tests (${why}): the tests of the web page will be skipped.\n` +
         '  On Debian or Ubuntu it is the package chromium-headless-shell.\n' +
@@ -155,7 +160,7 @@ function ensureBrowser() {
     );
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
   say('fetching a browser, which the tests of the web page need (apt-get download, about 100 MB) ...');
-  const problem = unpackPackages(['chromium-headless-shell'], folder);
+  const problem = unpackPackages(packages, folder);
   if (problem) skipped(problem);
 }
 
@@ -209,14 +214,15 @@ function unpackPackages(wanted, folder) {
   renameSync(draft, folder);
 }
 
-/** The given packages and everything that they need and this machine lacks. */
+/** The given packages and everything that they need and this machine lacks. Empty if apt-get does not know them. */
 function packageNames(wanted) {
   const planned = spawnSync('apt-get', ['install', '-s', '--no-install-recommends', ...wanted], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   if (planned.status !== 0) return [];
-  return planned.stdout.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);
+  const lacking = planned.stdout.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);
+  return [...new Set([...wanted, ...lacking])];
 }
 
 /** Shows processes another time. Without it the tests that set the clock are skipped. */
