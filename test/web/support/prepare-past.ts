@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type EnergyStreamInput, energyStreamSchema } from '../../../src/config/energy-stream.ts';
-import { encodeMessages } from '../../../src/contract/encode-messages.ts';
+import { encodeMessages, type IngestItem } from '../../../src/contract/encode-messages.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, MINUTE_MS } from '../../../src/lib/time.ts';
 import { rollUp } from '../../../src/rollup/roll-up.ts';
@@ -107,6 +107,28 @@ export async function prepareLostMessages(past: Past): Promise<void> {
   await shard.close();
 }
 
+/** Messages of a table that a workgroup has received. */
+export interface Received {
+  workgroupId: string;
+  table: string;
+  items: readonly IngestItem[];
+}
+
+/**
+ * Puts messages into streams. A running service would roll up and publish several parts of them, and take
+ * longer.
+ */
+export async function prepareStreams(
+  received: readonly Received[],
+  { dataDir, nowMs }: Pick<Past, 'dataDir' | 'nowMs'>,
+): Promise<void> {
+  for (const { workgroupId, table, items } of received) {
+    const log = openLog({ dataDir, workgroupId }, createTestClock(nowMs));
+    await log.append(encodeMessages(items, table));
+    await log.close();
+  }
+}
+
 function openWarehouse({ dataDir, workgroupId }: Past, clock: TestClock): Promise<Shard> {
   return openShard({
     path: join(dataDir, 'warehouse', `${workgroupId}.duckdb`),
@@ -119,7 +141,7 @@ function openWarehouse({ dataDir, workgroupId }: Past, clock: TestClock): Promis
   });
 }
 
-function openLog({ dataDir, workgroupId }: Past, clock: TestClock) {
+function openLog({ dataDir, workgroupId }: Pick<Past, 'dataDir' | 'workgroupId'>, clock: TestClock) {
   const path = join(dataDir, 'stream', workgroupId);
   return openLmdbLog({ clock, retentionMs: HOUR_MS, cacheBytesMax: 1e6, logger: silentLogger, path });
 }

@@ -7,6 +7,7 @@ import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../../.ci/build-page.mjs';
+import type { TelemetryItem } from '../../../src/contract/messages.ts';
 import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../src/lib/time.ts';
 import { createSite, type Site } from '../../../src/simulate/create-site.ts';
 import { setup as buildProgram } from '../../support/build-program.ts';
@@ -15,7 +16,13 @@ import { isFull } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
 import { createUpProcess } from '../../support/up-process.ts';
 import { findBrowser } from './find-browser.ts';
-import { hourly, prepareClosedDays, prepareLostMessages } from './prepare-past.ts';
+import {
+  hourly,
+  prepareClosedDays,
+  prepareLostMessages,
+  prepareStreams,
+  type Received,
+} from './prepare-past.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -44,7 +51,6 @@ const timezone = 'Europe/Berlin';
 const DAYS = 8;
 /** Its offset ends in half an hour. Its clocks change by half an hour. */
 export const ISLAND_ZONE = 'Australia/Lord_Howe';
-const MESSAGES_MAX = 1_000;
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
@@ -117,7 +123,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const deviceNamed = (name: string) => site.devices.find((device) => device.name === name)!.id;
   const service = await createUpProcess(folder, {
     dataDir: './data',
-    pipeline: { publishEvery: '1s' },
+    pipeline: { publishEvery: '1s', currentEvery: '5s' },
     workgroups: [
       {
         id: 'home',
@@ -183,22 +189,30 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   try {
     const { dataDir } = service.config;
     const past = { dataDir, timezone, device: GARAGE, streams: shop.energyStreams, nowMs };
-    await Promise.all([
-      fillDays(dataDir, plants),
-      prepareClosedDays({ ...past, workgroupId: 'past' }, today),
-      prepareLostMessages({ ...past, workgroupId: 'torn' }),
-    ]);
-    await service.start();
-    const { url, token } = service;
     const clockDay = lastClockChange(yesterday);
     const unreadable = {
       device: GARAGE,
       event_time: dayStart(yesterday, timezone) + 7 * HOUR_MS,
       data: { total_wh: 'broken' },
     };
+    const misread = misreadRegister(dayStart(yesterday, timezone));
     await Promise.all([
-      ...['shop', 'mended'].map((id) => postMisreadRegister(url, token, id, dayStart(yesterday, timezone))),
-      postMessages(url, token, 'shop', [unreadable]),
+      fillDays(dataDir, plants),
+      prepareClosedDays({ ...past, workgroupId: 'past' }, today),
+      prepareLostMessages({ ...past, workgroupId: 'torn' }),
+      prepareStreams(
+        [
+          ...messagesOfSite(site, nowMs),
+          { workgroupId: 'shop', table: 'solar', items: [...misread, unreadable] },
+          { workgroupId: 'mended', table: 'solar', items: misread },
+          { workgroupId: 'island', table: 'solar', items: registerOf(clockDay) },
+        ],
+        { dataDir, nowMs },
+      ),
+    ]);
+    await service.start();
+    const { url, token } = service;
+    await Promise.all([
       put(
         url,
         token,
@@ -206,8 +220,6 @@ export default async function setup(project: TestProject): Promise<(() => Promis
         `meter_code,period,energy_kwh,scenario\nG-1,${yesterday},200,P50\n`,
       ),
       postPast(url, token, today),
-      postMessages(url, token, 'island', registerOf(clockDay)),
-      postSite(url, token, site, nowMs),
     ]);
     // Late readings may still come for yesterday, so the day before is compared.
     const settled = addDays(today, -2);
@@ -218,19 +230,16 @@ export default async function setup(project: TestProject): Promise<(() => Promis
         token,
         `home/daily-energy?startDate=${settled}&endDate=${yesterday}&groupBy=source`,
       );
+      const sum = Object.values(days[settled] ?? {}).reduce((total, wh) => total + wh, 0);
+      if (sum !== expected || Object.keys(days[yesterday] ?? {}).length === 0) return false;
+      const island = await read(url, token, `island/daily-energy?startDate=${clockDay}&endDate=${clockDay}`);
+      if (island[clockDay]?.[GARAGE] === undefined) return false;
       const garages = await Promise.all(
         ['shop', 'mended'].map((id) =>
           read(url, token, `${id}/daily-energy?startDate=${yesterday}&endDate=${yesterday}`),
         ),
       );
-      const sum = Object.values(days[settled] ?? {}).reduce((total, wh) => total + wh, 0);
-      const island = await read(url, token, `island/daily-energy?startDate=${clockDay}&endDate=${clockDay}`);
-      return (
-        sum === expected &&
-        island[clockDay]?.[GARAGE] !== undefined &&
-        Object.keys(days[yesterday] ?? {}).length > 0 &&
-        garages.every((one) => one[yesterday]?.[GARAGE] === 205_000)
-      );
+      return garages.every((one) => one[yesterday]?.[GARAGE] === 205_000);
     });
     project.provide('page', {
       browserEndpoint: server.wsEndpoint(),
@@ -269,32 +278,22 @@ const register: ReadonlyArray<[hour: number, wh: number]> = [
   [24, 1_261_000],
 ];
 
-async function postMisreadRegister(
-  url: string,
-  token: string,
-  workgroup: string,
-  startMs: number,
-): Promise<void> {
-  await postMessages(
-    url,
-    token,
-    workgroup,
-    register.map(([hour, total_wh]) => ({
-      device: GARAGE,
-      event_time: startMs + hour * HOUR_MS,
-      data: { total_wh },
-    })),
-  );
+function misreadRegister(startMs: number): TelemetryItem[] {
+  return register.map(([hour, total_wh]) => ({
+    device: GARAGE,
+    event_time: startMs + hour * HOUR_MS,
+    data: { total_wh },
+  }));
 }
 
-/** Everything that has arrived until now, in few requests. */
-async function postSite(url: string, token: string, site: Site, nowMs: number): Promise<void> {
+/** Everything that has arrived until now. */
+function messagesOfSite(site: Site, nowMs: number): Received[] {
   const tables = Map.groupBy(site.messagesUntil(nowMs), ({ table }) => table);
-  for (const [table, groups] of tables) {
-    const items = groups.flatMap((group) => group.items);
-    for (let at = 0; at < items.length; at += MESSAGES_MAX)
-      await postMessages(url, token, 'home', items.slice(at, at + MESSAGES_MAX), table);
-  }
+  return [...tables].map(([table, groups]) => ({
+    workgroupId: 'home',
+    table,
+    items: groups.flatMap((group) => group.items),
+  }));
 }
 
 async function postMessages(
@@ -302,9 +301,8 @@ async function postMessages(
   token: string,
   workgroup: string,
   messages: object[],
-  table = 'solar',
 ): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/tables/${workgroup}/${table}/messages`, {
+  const answer = await fetch(`${url}/api/v1/tables/${workgroup}/solar/messages`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify(messages),
@@ -313,7 +311,7 @@ async function postMessages(
 }
 
 /** A register that grows by 1,000 Wh in each quarter of an hour of a day. */
-function registerOf(day: string): object[] {
+function registerOf(day: string): TelemetryItem[] {
   const startMs = dayStart(day, ISLAND_ZONE);
   const endMs = dayStart(addDays(day, 1), ISLAND_ZONE);
   const count = (endMs - startMs) / INTERVAL_MS;
