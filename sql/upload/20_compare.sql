@@ -59,18 +59,18 @@ SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
 -- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither
 -- side overlaps itself.
 -- overlap:
---   row_id           of the current row
---   new_id           of the row of the upload
---   revision         of the current row
---   length, shared   the length of the current row, and the part of it that the new row covers
---   is_same          both rows say the same
+--   row_id                 of the current row
+--   new_id                 of the row of the upload
+--   revision               of the current row
+--   length_ms, shared_ms   the length of the current row, and the part of it that the new row covers
+--   is_same                both rows say the same
 CREATE OR REPLACE TEMP TABLE overlap AS
 SELECT
   current_row.row_id,
   inc.rowid AS new_id,
   current_row.revision,
-  current_row.end_ms - current_row.start_ms AS length,
-  current_row.end_ms - current_row.start_ms AS shared,
+  current_row.end_ms - current_row.start_ms AS length_ms,
+  current_row.end_ms - current_row.start_ms AS shared_ms,
   current_row.amount_wh IS NOT DISTINCT FROM inc.amount_wh AND current_row.direction IS NOT DISTINCT FROM inc.direction
     AND current_row.quality IS NOT DISTINCT FROM inc.quality AS is_same
 FROM current_row JOIN incoming inc USING (key, start_ms, end_ms);
@@ -99,8 +99,8 @@ WITH kept AS (
   FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_ms >= placed.start_ms
   WHERE placed.end_ms > kept.start_ms
 )
-SELECT row_id, new_id, revision, current_end - current_start AS length,
-  least(current_end, new_end) - greatest(current_start, new_start) AS shared,
+SELECT row_id, new_id, revision, current_end - current_start AS length_ms,
+  least(current_end, new_end) - greatest(current_start, new_start) AS shared_ms,
   false AS is_same
 FROM pair;
 
@@ -109,7 +109,7 @@ FROM pair;
 -- Columns:
 --   line                               of the row of the upload
 --   start_ms, end_ms, received_at_ms   of the current row
-WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared) < any_value(length))
+WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared_ms) < any_value(length_ms))
 SELECT inc.line::DOUBLE AS line, current_row.start_ms::DOUBLE AS start_ms, current_row.end_ms::DOUBLE AS end_ms,
   current_row.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming inc ON inc.rowid = cut.new_id JOIN current_row USING (row_id)

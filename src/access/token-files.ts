@@ -82,7 +82,10 @@ export function revokedFileOf(folder: string): string {
 /** The workgroups in which each token was used, in a file that processes share and only append to. */
 interface UsedTokens {
   has(tokenId: string, workgroupId: string): boolean;
-  /** Returns false if another process has recorded it meanwhile. */
+  /**
+   * Records the use unless the file has it. Two processes that add it at the same moment may both record it.
+   * @returns false if the file had it
+   */
   add(tokenId: string, workgroupId: string, firstUsedAtMs: UtcMs): boolean;
 }
 

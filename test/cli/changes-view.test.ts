@@ -30,7 +30,7 @@ const linesAbout = (...changes: DayChange[]) =>
 test('a change has both values with the sign of the difference, the local time, and what has changed beside it', () => {
   const [titles, row, total] = linesAbout(change);
   expect(titles!.join()).toBe(
-    'Day,Device,Source,Before Wh,After Wh,Change,Status,Version,When,Why,Batch,Beside it',
+    'Day,Device,Source,Before Wh,After Wh,Change,Status,Version,When,Why,Batch,Other changes',
   );
   expect(row).toEqual([
     '2026-11-01',

@@ -71,6 +71,7 @@ export const ingestCases: Case[] = [
   {
     name: 'integers become floats',
     fails: ['ingest.integers'],
+    // 65 77686f6c65: the text "whole". 1a 000f4240: the integer 1,000,000. fa 49742400: the same as a float.
     ...onBatch((answer) => patch(answer, '6577686f6c651a000f4240', '6577686f6c65fa49742400')),
   },
   {

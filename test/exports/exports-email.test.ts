@@ -11,7 +11,7 @@ import { deviceId } from '../support/messages.ts';
 import { blocksOf } from '../support/readme.ts';
 import { isSoak } from '../support/rounds.ts';
 import { openExportFixture } from './exports-fixture.ts';
-import { openMorning, textOf } from './morning.ts';
+import { openMorning, textOf } from './morning-fixture.ts';
 
 const signal = new AbortController().signal;
 

@@ -20,18 +20,18 @@ export function describeChanges(
       { title: 'Day', value: ({ day }) => day },
       { title: 'Device', value: ({ device }) => names.get(device) ?? device },
       { title: 'Source', value: ({ source }) => source },
-      { title: 'Before Wh', value: ({ before }) => whole(before?.energyWh), align: 'right' },
-      { title: 'After Wh', value: ({ after }) => whole(after.energyWh), align: 'right' },
+      { title: 'Before Wh', value: ({ before }) => energyText(before?.energyWh), align: 'right' },
+      { title: 'After Wh', value: ({ after }) => energyText(after.energyWh), align: 'right' },
       { title: 'Change', value: ({ differenceWh }) => signed(differenceWh), align: 'right' },
       { title: 'Status', value: ({ kind }) => kind },
-      { title: 'Version', value: ({ before, after }) => step(before?.version, after.version) },
+      { title: 'Version', value: ({ before, after }) => versionText(before?.version, after.version) },
       { title: 'When', value: ({ changedAt }) => formatLocal(Date.parse(changedAt), timezone).slice(0, 19) },
       {
         title: 'Why',
         value: ({ causes }) => causes.map((cause) => versionCauses[cause]).join(', ') || 'not known',
       },
       { title: 'Batch', value: ({ batch }) => batch },
-      { title: 'Beside it', value: besideEnergy },
+      { title: 'Other changes', value: otherChanges },
     ],
     changes.slice(0, ROWS_MAX),
   );
@@ -42,7 +42,7 @@ export function describeChanges(
 }
 
 /** Changes of other values than energy. */
-function besideEnergy({ before, after }: DayChange): string {
+function otherChanges({ before, after }: DayChange): string {
   if (!before || after.energyWh === null) return after.flags.map((flag) => `+${flag}`).join(' ');
   const method = before.method === after.method ? [] : [`${before.method} -> ${after.method}`];
   const came = after.flags.filter((flag) => !before.flags.includes(flag)).map((flag) => `+${flag}`);
@@ -50,8 +50,8 @@ function besideEnergy({ before, after }: DayChange): string {
   return [...method, ...came, ...went].join(' ');
 }
 
-const whole = (value: number | null | undefined) =>
+const energyText = (value: number | null | undefined) =>
   value === null || value === undefined ? '-' : `${value}`;
 const signed = (value: number) => (value > 0 ? `+${value}` : `${value}`);
-const step = (before: number | undefined, after: number) =>
+const versionText = (before: number | undefined, after: number) =>
   before === undefined ? `${after}` : `${before} -> ${after}`;
