@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
+import { shared } from '../support/shared.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
-import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
+import { deviceOf } from './many-streams.ts';
+import {
+  type CaseReading,
+  type EnergySite,
+  energyByDay,
+  landReadings,
+  rollUpSite,
+} from './rollup-fixture.ts';
 
 /** Readings that arrive after others were rolled up. */
 
@@ -47,44 +55,51 @@ const inTime = [
 ];
 const late = at('00:30', 1_003);
 
-test('a late reading that is a little above the next ones raises the high-water mark of all intervals until the register is above it', async () => {
-  const marks = `SELECT interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh, last_value FROM interval_energy
-    WHERE covered_ms > 0 OR energy_wh <> 0 ORDER BY ALL`;
-  const inOrder = await openTestShard();
-  await landReadings(inOrder, [...inTime, late]);
-  await rollUpSite(inOrder, jitterSite);
+/** The devices of the tests below, in one warehouse with two roll-ups. */
+const [inOrder, inParts, fallen] = [deviceOf(1), deviceOf(2), deviceOf(3)];
+const fell = [at('00:00', 1_000), at('00:30', 1_003), ...inTime.slice(1, -1)];
+const of = (device: string, readings: readonly CaseReading[]) => readings.map((one) => ({ ...one, device }));
+
+const rolledUp = shared(async () => {
   const shard = await openTestShard();
-  await landReadings(shard, inTime);
+  await landReadings(shard, [...of(inOrder, [...inTime, late]), ...of(inParts, inTime), ...of(fallen, fell)]);
   await rollUpSite(shard, jitterSite);
-  await landReadings(shard, [late]);
+  const knownMarks = await rowsOf(
+    shard,
+    `SELECT strftime(make_timestamp_ms(interval_start_ms), '%H:%M') AS clock, last_value
+     FROM interval_energy JOIN series USING (series_id)
+     WHERE device = '${inParts}' AND interval_energy.last_ms IS NOT NULL ORDER BY clock`,
+  );
+  const fallenEnergy = await energyByDay(shard, fallen);
+  // The fall is before the readings that are computed again, which only grow.
+  await landReadings(shard, [...of(inParts, [late]), ...of(fallen, [at('05:00', 1_010)])]);
   await rollUpSite(shard, jitterSite);
-  expect(await rowsOf(shard, marks)).toEqual(await rowsOf(inOrder, marks));
-  expect(await energyByDay(shard)).toEqual({ '2026-03-26': 10 });
+  return { shard, knownMarks, fallenEnergy };
 });
 
-test('only the interval of a reading has its high-water mark', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, inTime);
-  await rollUpSite(shard, jitterSite);
-  const marks = await rowsOf(
-    shard,
-    `SELECT strftime(make_timestamp_ms(interval_start_ms), '%H:%M') AS clock, last_value FROM interval_energy
-     WHERE last_ms IS NOT NULL ORDER BY clock`,
-  );
+test('a late reading that is a little above the next ones raises the high-water mark of all intervals until the register is above it', async () => {
+  const { shard } = rolledUp();
+  const marks = (device: string) =>
+    rowsOf(
+      shard,
+      `SELECT interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh, last_value
+       FROM interval_energy JOIN series USING (series_id)
+       WHERE device = '${device}' AND (covered_ms > 0 OR energy_wh <> 0) ORDER BY ALL`,
+    );
+  expect(await marks(inParts)).toEqual(await marks(inOrder));
+  expect(await energyByDay(shard, inParts)).toEqual({ '2026-03-26': 10 });
+});
+
+test('only the interval of a reading has its high-water mark', () => {
   const known = inTime.map(({ event_time, data }) => ({
     clock: event_time.slice(11, 16),
     last_value: data.total,
   }));
-  expect(marks).toEqual(known);
+  expect(rolledUp().knownMarks).toEqual(known);
 });
 
 test('a register that fell a little hours ago grows from its high-water mark, and not from its reading', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, [at('00:00', 1_000), at('00:30', 1_003), ...inTime.slice(1, -1)]);
-  await rollUpSite(shard, jitterSite);
-  expect(await energyByDay(shard)).toEqual({ '2026-03-26': 3 });
-  // The fall is before the readings that are computed again, which only grow.
-  await landReadings(shard, [at('05:00', 1_010)]);
-  await rollUpSite(shard, jitterSite);
-  expect(await energyByDay(shard)).toEqual({ '2026-03-26': 10 });
+  const { shard, fallenEnergy } = rolledUp();
+  expect(fallenEnergy).toEqual({ '2026-03-26': 3 });
+  expect(await energyByDay(shard, fallen)).toEqual({ '2026-03-26': 10 });
 });
