@@ -4,7 +4,12 @@ import { cannotBeRead, errorMessage, InputError, isRetryable, TerminalError } fr
 import type { Shard } from '../warehouse/shard.ts';
 import { contentHash } from './content-hash.ts';
 import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './import-ledger.ts';
-import type { ImportOptions, ImportProgress, ImportRequest } from './import-request.ts';
+import {
+  type ImportOptions,
+  type ImportProgress,
+  type ImportRequest,
+  shownPathOf,
+} from './import-request.ts';
 import { landRows } from './land-rows.ts';
 import { fileProblem } from './open-reader.ts';
 import type { RejectedRow } from './rejections.ts';
@@ -61,7 +66,7 @@ export async function importFile(
     },
   });
   const file = {
-    path: request.path,
+    path: shownPathOf(request),
     table: request.table,
     bytes: before.bytes,
     contentHash: hash,
@@ -79,7 +84,7 @@ export async function importFile(
     if (fileState(request.path).version !== before.version) {
       throw new TerminalError(
         'FileChanged',
-        `${request.path} was changed while it was read; import it again once it is complete`,
+        `${shownPathOf(request)} was changed while it was read; import it again once it is complete`,
       );
     }
     if (counts.rowsLanded === 0) {

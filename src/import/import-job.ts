@@ -7,7 +7,7 @@ import type { Clock } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { readStageProgress } from '../warehouse/stage-progress.ts';
 import { type ImportOutcome, importFile } from './import-file.ts';
-import type { ImportProgress, ImportRequest } from './import-request.ts';
+import { type ImportProgress, type ImportRequest, shownPathOf } from './import-request.ts';
 
 /** Imports files into an open warehouse, one at a time, in the background. */
 export interface ImportJob {
@@ -66,10 +66,10 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
     const onProgress = (progress: ImportProgress) => {
       begun.progress = progress;
     };
-    const { path, table } = request;
+    const { table } = request;
     begun.ended = auditRun(options.audit, options.workgroup.id, {
       what: 'import',
-      target: path,
+      target: shownPathOf(request),
       data: { table },
       work: () => importFile(shard, request, { ...options, signal: controller.signal, onProgress }),
       summary: ({ kind, counts: { rejected: _, ...counts } }) => ({ outcome: kind, ...counts }),
@@ -90,13 +90,13 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
       else if (JSON.stringify(run.request) !== JSON.stringify(request)) {
         throw new TransientError(
           'ImportRunning',
-          `${run.request.path} is being imported; wait until it has finished`,
+          `${shownPathOf(run.request)} is being imported; wait until it has finished`,
         );
       }
     },
     async state() {
       if (!run) return { kind: 'idle' };
-      const { path } = run.request;
+      const path = shownPathOf(run.request);
       if (!run.result) return { kind: 'running', path, progress: { ...nothingYet, ...run.progress } };
       if ('error' in run.result) throw run.result.error;
       const { outcome } = run.result;
@@ -120,9 +120,9 @@ const nothingYet: ImportProgress = {
   rowsExpected: undefined,
 };
 
-function stopped({ path }: ImportRequest): TransientError {
+function stopped(request: ImportRequest): TransientError {
   return new TransientError(
     'ImportStopped',
-    `the import of ${path} was stopped; run the import again to continue`,
+    `the import of ${shownPathOf(request)} was stopped; run the import again to continue`,
   );
 }

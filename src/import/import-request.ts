@@ -2,12 +2,20 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { Mapping } from './import-mapping.ts';
+
 /** A file to import. */
 export interface ImportRequest {
   /** Absolute. */
   path: string;
+  /** The path that people see. Undefined if it is `path`. A workbook is read from a temporary CSV file. */
+  shownPath?: string | undefined;
   table: string;
   mapping: Mapping;
+}
+
+/** The path of a file for people. */
+export function shownPathOf({ path, shownPath }: Pick<ImportRequest, 'path' | 'shownPath'>): string {
+  return shownPath ?? path;
 }
 
 export interface ImportProgress {

@@ -23,7 +23,12 @@ export const askable = {
     source: nameSchema.optional(),
   }),
   retry: z.strictObject({ device: deviceIdSchema.optional() }),
-  importStart: z.strictObject({ path: z.string(), table: tableNameSchema, mapping: mappingSchema }),
+  importStart: z.strictObject({
+    path: z.string(),
+    shownPath: z.string().optional(),
+    table: tableNameSchema,
+    mapping: mappingSchema,
+  }),
   importState: z.undefined(),
   importStop: z.undefined(),
   importSummary: z.strictObject({ importIds: z.array(z.int()).max(100_000), table: tableNameSchema }),

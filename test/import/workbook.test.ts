@@ -48,13 +48,21 @@ test('an XLSX workbook is previewed and imported once', async () => {
     'report.xlsx: sheet "Data" is read; the sheets are "Hidden", "Cover", "Data", "Notes", and --sheet chooses another one',
   );
   expect(dry.stdout).toContain(
-    'report.xlsx.csv: 25 rows, 0 rejected, from 2026-05-31T22:00:00.000Z to 2026-06-01T22:00:00.000Z',
+    'report.xlsx: 25 rows, 0 rejected, from 2026-05-31T22:00:00.000Z to 2026-06-01T22:00:00.000Z',
   );
   const json = async (run = runCommand) => JSON.parse((await run([...args, '--json'], { cwd })).stdout);
   expect(await json(runCli)).toMatchObject({
-    files: [{ outcome: { kind: 'landed', counts: { rowsLanded: 25, rowsRejected: 0 } } }],
+    files: [
+      {
+        path: join(cwd, 'report.xlsx'),
+        outcome: { kind: 'landed', counts: { rowsLanded: 25, rowsRejected: 0 } },
+      },
+    ],
     months: [{ month: '2026-06', energyWh: 24_000 }],
   });
+  const { stdout } = await runCommand(['status', '--json'], { cwd });
+  expect(stdout).toContain(join(cwd, 'report.xlsx'));
+  expect(stdout).not.toContain('report.xlsx.csv');
   // The same workbook makes the same table, which is known.
   expect(await json()).toMatchObject({ files: [{ outcome: { kind: 'landed-before' } }] });
   const refused = async (...more: string[]) => {

@@ -21,6 +21,12 @@ interface ConvertOptions {
   onNote(note: string): void;
 }
 
+/** A file to read, and the file that people see. The two differ for a workbook, which is read as CSV. */
+export interface NamedFile {
+  path: string;
+  shownPath: string;
+}
+
 /**
  * Calls `work` with the files, and with a CSV file in the place of each XLSX workbook. The same workbook
  * always gives the same CSV file, so an interrupted import continues.
@@ -29,20 +35,20 @@ interface ConvertOptions {
 export async function withoutWorkbooks<Result>(
   paths: readonly string[],
   { service, sheet, onNote }: ConvertOptions,
-  work: (files: string[]) => Promise<Result>,
+  work: (files: NamedFile[]) => Promise<Result>,
 ): Promise<Result> {
   if (sheet !== undefined) requireWorkbook(paths);
-  if (!paths.some((path) => isWorkbook(path))) return work([...paths]);
+  if (!paths.some((path) => isWorkbook(path))) return work(paths.map((path) => ({ path, shownPath: path })));
   return inTempFolder('import', service, async (folder) => {
-    const files: string[] = [];
+    const files: NamedFile[] = [];
     for (const [index, path] of paths.entries()) {
-      if (!isWorkbook(path)) files.push(path);
+      if (!isWorkbook(path)) files.push({ path, shownPath: path });
       else {
         const own = join(folder, String(index));
         await mkdir(own);
         const target = join(own, `${basename(path)}.csv`);
         await convertWorkbook(path, target, { sheet, onNote, signal: service.signal });
-        files.push(target);
+        files.push({ path: target, shownPath: path });
       }
     }
     return work(files);

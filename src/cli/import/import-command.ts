@@ -8,6 +8,7 @@ import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
 import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
 import { printNote } from '../terminal/output.ts';
+import type { NamedFile } from './convert-workbooks.ts';
 import { checkFiles, dryRunFiles, importAll } from './import-files.ts';
 import { addHomeAssistantImport } from './import-home-assistant.ts';
 
@@ -65,14 +66,14 @@ async function importFiles(
   command: Command,
   config: Config,
   service: Service,
-  files: readonly string[],
+  files: readonly NamedFile[],
   { workgroup, options }: { workgroup: WorkgroupConfig; options: ImportCommandOptions & { table: string } },
 ): Promise<void> {
   const { terminal } = service;
   const { guessFor, mappingText, readMapping } = await import('./mapping-files.ts');
   const isGuess = options.mapping === undefined;
   const { mapping, reasons } = isGuess
-    ? await guessFor(files[0]!, workgroup, options.table)
+    ? await guessFor(files[0]!.path, workgroup, options.table)
     : { mapping: readMapping(resolve(terminal.cwd, options.mapping!)), reasons: [] };
   if (isGuess && !options.dryRun) {
     printNote(command, terminal, `the columns are read as\n${mappingText(mapping, reasons)}`);

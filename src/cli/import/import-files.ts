@@ -8,6 +8,7 @@ import { MINUTE_MS } from '../../lib/time.ts';
 import type { WarehouseOwner } from '../../service/open-owner.ts';
 import type { Service } from '../../service/service.ts';
 import { printData, printNote } from '../terminal/output.ts';
+import type { NamedFile } from './convert-workbooks.ts';
 import type { ImportNews } from './import-news.ts';
 import type { ImportedFile } from './import-run.ts';
 
@@ -22,7 +23,7 @@ interface ImportFilesRequest {
 export async function dryRunFiles(
   command: Command,
   { terminal, clock, signal }: Service,
-  files: readonly string[],
+  files: readonly NamedFile[],
   request: ImportFilesRequest,
   reasons: readonly Reason[] | undefined,
 ): Promise<void> {
@@ -33,10 +34,10 @@ export async function dryRunFiles(
   const { mappingText } = await import('./mapping-files.ts');
   const { describeNews, newsOfPreview } = await import('./import-news.ts');
   const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
-  for (const path of files) {
+  for (const { path, shownPath } of files) {
     await checkWhole(path, signal);
     const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
-    previews.push({ path, ...preview });
+    previews.push({ path: shownPath, ...preview });
   }
   const stats = addStats(previews.map(({ fields }) => fields));
   const news = newsOfPreview(request.table, stats, request.workgroup);
@@ -57,7 +58,7 @@ export async function importAll(
   command: Command,
   config: Config,
   service: Service,
-  files: readonly string[],
+  files: readonly NamedFile[],
   request: ImportFilesRequest,
 ): Promise<void> {
   const { terminal, signal } = service;
@@ -76,7 +77,7 @@ export async function importAll(
       view.clear();
       done.push(file);
     });
-    news = await newsOf(owner, done, request, service);
+    news = await newsOf(owner, files, done, request, service);
   } finally {
     view.clear();
     const seconds = Math.round((performance.now() - startMs) / 100) / 10;
@@ -106,6 +107,7 @@ const SUMMARY_MS_MAX = 10 * MINUTE_MS;
 /** The effect of the imported files. @returns undefined if there is none */
 async function newsOf(
   owner: WarehouseOwner,
+  files: readonly NamedFile[],
   done: readonly ImportedFile[],
   request: ImportFilesRequest,
   { clock, signal }: Service,
@@ -123,21 +125,21 @@ async function newsOf(
   const isRead = summary.fields.some(({ streams }) => streams.length > 0);
   if (isRead) return newsOfImport(summary, workgroup, []);
   const { previewFile } = await import('../../import/preview-file.ts');
-  const [{ path }] = counted as [ImportedFile];
+  const path = files.find(({ shownPath }) => shownPath === counted[0]?.path)!.path;
   const rows = { ...request, path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
   return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
 }
 
 /** Checks that the columns of files fit the mapping. @throws InputError with the problems of all files */
 export async function checkFiles(
-  files: readonly string[],
+  files: readonly NamedFile[],
   request: ImportFilesRequest,
   { clock }: Service,
 ): Promise<void> {
   const { openImport } = await import('../../import/open-import.ts');
   const { createNameTable } = await import('../../decode/name-table.ts');
   const problems: InputError[] = [];
-  for (const path of files) {
+  for (const { path } of files) {
     try {
       const options = {
         ...request,

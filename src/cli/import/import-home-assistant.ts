@@ -83,7 +83,8 @@ async function runCommand(
       dayOf('--from', options.from) ?? (options.dryRun ? addDays(until, -PREVIEW_DAYS + 1) : undefined);
     await inTempFolder('home-assistant', service, async (folder) => {
       const onPeriod = (name: string) => printNote(command, terminal, `reading ${name}`);
-      const files = await fetchStatistics(homeAssistant, chosen, { from, until }, { folder, onPeriod });
+      const paths = await fetchStatistics(homeAssistant, chosen, { from, until }, { folder, onPeriod });
+      const files = paths.map((path) => ({ path, shownPath: path }));
       homeAssistant.close();
       if (files.length === 0)
         return printNote(command, terminal, 'the statistics have no values in this time');

@@ -7,10 +7,11 @@ import { TransientError } from '../../lib/errors.ts';
 import type { WarehouseOwner } from '../../service/open-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
+import type { NamedFile } from './convert-workbooks.ts';
 
 interface ImportRunOptions {
   owner: WarehouseOwner;
-  files: readonly string[];
+  files: readonly NamedFile[];
   table: string;
   mapping: Mapping;
   signal: AbortSignal;
@@ -44,10 +45,10 @@ export async function runImport(
   signal.addEventListener('abort', stop, { once: true });
   try {
     let last: Ended | undefined;
-    for (const path of options.files) {
+    for (const file of options.files) {
       signal.throwIfAborted();
-      const ended = await importOne(path, options);
-      onFile({ path, outcome: ended.outcome });
+      const ended = await importOne(file, options);
+      onFile({ path: file.shownPath, outcome: ended.outcome });
       if (ended.outcome.kind !== 'nothing-usable') last = ended;
     }
     if (last && 'lastBatchId' in last.outcome) {
@@ -69,17 +70,19 @@ export async function runImport(
 }
 
 async function importOne(
-  path: string,
+  { path, shownPath }: NamedFile,
   { owner, table, mapping, onProgress }: ImportRunOptions,
 ): Promise<Ended> {
-  await owner.ask('importStart', { path, table, mapping });
+  // A worker of an older version knows no other path.
+  const shown = shownPath === path ? {} : { shownPath };
+  await owner.ask('importStart', { path, ...shown, table, mapping });
   for (;;) {
     const state = await owner.ask('importState', undefined);
     switch (state.kind) {
       case 'ended':
         return state;
       case 'running':
-        onProgress({ kind: 'file', path, progress: state.progress });
+        onProgress({ kind: 'file', path: shownPath, progress: state.progress });
         break;
       case 'idle':
         throw new TransientError(
