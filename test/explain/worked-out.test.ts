@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { sampled } from '../support/rounds.ts';
+import { shared } from '../support/shared.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { handSum } from './by-hand.ts';
 import { explain, linesOf, series, streams } from './explained-page.ts';
@@ -30,36 +31,29 @@ test('repeated hours of a clock change are distinguished', async () => {
   );
 });
 
-test.each(
-  sampled<[string, number, number, string]>(
-    [
-      // Power brings 4000 Wh in 12 of the 24 silent hours, 2000 of them in the last four before midnight.
-      ['all', 4_000, 2_000, '0 + (4,000 - 0) x 2,000 / 4,000: '],
-      [
-        'most',
-        5_000,
-        2_666.667,
-        '0 + 2,000 + (5,000 - 4,000) x (43,200 s - 14,400 s) / (86,400 s - 43,200 s): ',
-      ],
-      [
-        'less than three quarters',
-        10_000,
-        5_833.333,
-        '0 + (10,000 - 0) x (43,200 s - 14,400 s + 43,200 s x 2,000 / 4,000) / 86,400 s: ',
-      ],
-    ],
-    2,
-  ),
-)(
-  'a shape that follows power, which explains %s of the growth, can be worked out by hand',
-  async (_, grownWh, midnightWh, formula) => {
-    const shard = await openTestShard();
-    await landReadings(shard, [
-      ...series('roof', 'total', [
+/** What the register of a source grows by in 24 silent hours, and what its index is at midnight. */
+const shapes: Array<[source: string, grownWh: number, midnightWh: number, formula: string]> = [
+  // Power brings 4000 Wh in 12 of the 24 silent hours, 2000 of them in the last four before midnight.
+  ['all', 4_000, 2_000, '0 + (4,000 - 0) x 2,000 / 4,000: '],
+  ['most', 5_000, 2_666.667, '0 + 2,000 + (5,000 - 4,000) x (43,200 s - 14,400 s) / (86,400 s - 43,200 s): '],
+  [
+    'less than three quarters',
+    10_000,
+    5_833.333,
+    '0 + (10,000 - 0) x (43,200 s - 14,400 s + 43,200 s x 2,000 / 4,000) / 86,400 s: ',
+  ],
+];
+
+const day = shared(async () => {
+  const shard = await openTestShard();
+  const hours = Array.from({ length: 25 }, (_, hour) => hour);
+  await landReadings(shard, [
+    ...shapes.flatMap(([source, grownWh]) => [
+      ...series(source, 'total', [
         [12, 0],
         [36, grownWh],
       ]),
-      ...series('roof', 'power', [
+      ...series(source, 'power', [
         [20, 0],
         [21, 2_000],
         [22, 0],
@@ -67,19 +61,7 @@ test.each(
         [31, 2_000],
         [32, 0],
       ]),
-    ]);
-    await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-    const { explained, page } = await explain(shard);
-    expect(linesOf(page, 'Index where the day begins and ends (Wh)')[1]).toContain(formula);
-    expect(explained.sources[0]!.boundaries!.end.indexWh!).toBeCloseTo(midnightWh, 3);
-    expect(explained.energyWh).toBe(Math.round(midnightWh));
-  },
-);
-
-test('impossible power and the contradicted method are shown with the limit', async () => {
-  const shard = await openTestShard();
-  const hours = Array.from({ length: 25 }, (_, hour) => hour);
-  await landReadings(shard, [
+    ]),
     ...series(
       'meter',
       'total',
@@ -100,7 +82,21 @@ test('impossible power and the contradicted method are shown with the limit', as
     timezone: 'Etc/UTC',
     streams: streams.map((one) => (one.field === 'power' ? { ...one, maxPower: '20 kW' } : one)),
   });
-  const meter = await explain(shard, { source: 'meter' });
+  return shard;
+});
+
+test.each(sampled(shapes, 2))(
+  'a shape that follows power, which explains %s of the growth, can be worked out by hand',
+  async (source, _, midnightWh, formula) => {
+    const { explained, page } = await explain(day(), { source });
+    expect(linesOf(page, 'Index where the day begins and ends (Wh)')[1]).toContain(formula);
+    expect(explained.sources[0]!.boundaries!.end.indexWh!).toBeCloseTo(midnightWh, 3);
+    expect(explained.energyWh).toBe(Math.round(midnightWh));
+  },
+);
+
+test('impossible power and the contradicted method are shown with the limit', async () => {
+  const meter = await explain(day(), { source: 'meter' });
   expect(meter.explained.sources[0]?.flags).toEqual([
     {
       flag: 'contradicted',
@@ -110,7 +106,7 @@ test('impossible power and the contradicted method are shown with the limit', as
     },
   ]);
   expect(meter.page).toContain('t.power (power_curve) says 24,000 Wh');
-  const panel = await explain(shard, { source: 'panel' });
+  const panel = await explain(day(), { source: 'panel' });
   expect(linesOf(panel.page, 'What happened')).toEqual([
     'spike: impossibly high from 12:30:00 to 12:36:00 (9,000,000 W after 400 W): left out',
   ]);

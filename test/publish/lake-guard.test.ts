@@ -16,6 +16,7 @@ import { HOUR_MS, type UtcMs } from '../../src/lib/time.ts';
 import { planCommit } from '../../src/publish/lake-guard.ts';
 import { newNonce } from '../../src/publish/lake-layout.ts';
 import { maintain } from '../../src/publish/maintain-lake.ts';
+import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { type Fixture, landMessages, markRolledUp, openFixture, rows, WORKGROUP } from './publish-fixture.ts';
@@ -41,17 +42,23 @@ async function land({ shard }: Fixture): Promise<void> {
 const entries = (folder: string) => readdirSync(folder, { recursive: true }).sort();
 const warehouseOf = (dataDir: string) => join(dataDir, 'warehouse');
 
-/** A data folder with two generations, and a copy of its folder `name` that was made after the first. */
-async function withOlderCopy(name: 'warehouse' | 'lake'): Promise<{ dataDir: string; copy: string }> {
-  const dataDir = tempDir();
-  const copy = join(tempDir(), name);
-  const first = await open(dataDir);
-  await step(first);
-  await first.shard.close();
-  cpSync(join(dataDir, name), copy, { recursive: true });
-  const second = await open(dataDir);
-  await step(second);
-  await second.shard.close();
+/** A data folder with two generations, and its content after the first. */
+const generations = shared(async () => {
+  const [dataDir, older] = [join(tempDir(), 'data'), join(tempDir(), 'older')];
+  for (const generation of [1, 2]) {
+    const at = await openFixture(dataDir, createTestClock());
+    await step(at);
+    await at.shard.close();
+    if (generation === 1) cpSync(dataDir, older, { recursive: true });
+  }
+  return { dataDir, older };
+});
+
+/** A copy of the data folder with two generations, and one of its folder `name` after the first. */
+function withOlderCopy(name: 'warehouse' | 'lake'): { dataDir: string; copy: string } {
+  const [dataDir, copy] = [tempDir(), join(tempDir(), name)];
+  cpSync(generations().dataDir, dataDir, { recursive: true });
+  cpSync(join(generations().older, name), copy, { recursive: true });
   return { dataDir, copy };
 }
 
@@ -61,7 +68,7 @@ function replaceBy(copy: string, folder: string): void {
 }
 
 test('an older copy of the warehouse publishes nothing, also after it has landed as many batches', async () => {
-  const { dataDir, copy } = await withOlderCopy('warehouse');
+  const { dataDir, copy } = withOlderCopy('warehouse');
   replaceBy(copy, warehouseOf(dataDir));
   const at = await open(dataDir);
   const before = entries(at.paths.root);
@@ -165,7 +172,7 @@ test.each(['running', 'stopped'])(
 );
 
 test('a lake that was restored to an older commit is found, while the worker runs and after it was stopped', async () => {
-  const { dataDir, copy } = await withOlderCopy('lake');
+  const { dataDir, copy } = withOlderCopy('lake');
   const at = await open(dataDir);
   expect(await at.publish()).toEqual({ kind: 'unchanged', sequence: 2 });
   replaceBy(copy, join(dataDir, 'lake'));
@@ -181,7 +188,7 @@ test('a lake that was restored to an older commit is found, while the worker run
 });
 
 test('with an empty file new-lake a warehouse starts a new lake with everything that it has', async () => {
-  const { dataDir, copy } = await withOlderCopy('warehouse');
+  const { dataDir, copy } = withOlderCopy('warehouse');
   replaceBy(copy, warehouseOf(dataDir));
   const at = await open(dataDir);
   await expect(at.publish()).rejects.toMatchObject({ code: 'WarehouseBehindLake' });
