@@ -35,7 +35,10 @@ const JITTER = 0.1;
 /** During a long wait, the time is checked this often. */
 const LOOK_EVERY_MS = 5 * SECOND_MS;
 
-/** Begins with a run that was not asked for. If it begins at once, it counts as asked for. */
+/**
+ * Begins with a run that nobody asks for. Without `firstAfterMs` it begins at once, and `isBusy` is true until
+ * it ends.
+ */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
   const { leastMs, everyMs, firstAfterMs = 0, run, startTimer = startSystemTimer } = options;
   const { nowMs = () => performance.now() } = options;

@@ -171,7 +171,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
     async settle() {
       const before = uses;
       for (const stage of ['rollup', 'publish'] as const) {
-        if (typeof (await track(runOnce(stage))) === 'object') return false;
+        if ((await track(runOnce(stage))) !== 'done') return false;
       }
       return uses === before && !stopping.signal.aborted;
     },

@@ -35,13 +35,13 @@ export interface ProcessTokens {
 }
 
 /**
- * The clocks of two machines may differ by this much. A call that waits longer in a stopped process is not
- * run.
+ * How long a token is valid. The clocks of two machines may differ by this much. A call that waits longer in
+ * a stopped process is not run.
  */
 export const PROCESS_TOKEN_MS = 20 * SECOND_MS;
 /**
- * Tokens of users have neither of them. So no token of a user is accepted from a process, and no token of a
- * process from a user.
+ * Only tokens of processes have this audience and this type, so no token of a user is accepted from a process.
+ * No token of a process is accepted from a user, because it has no subject and no time of issue.
  */
 const AUDIENCE = 'wattline:process';
 const TYPE = 'wattline-process+jwt';

@@ -3,12 +3,12 @@ import { type AfterRun, createPacedRun } from '../../jobs/paced-run.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 /** Runs every 30 s, at least 5 s apart, on a clock that a test moves. */
-function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0) {
+function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0, leastMs = 5_000) {
   const clock = createTestClock();
   const startMs = clock.now();
   const atSeconds: number[] = [];
   const paced = createPacedRun({
-    leastMs: 5_000,
+    leastMs,
     everyMs: 30_000,
     startTimer: clock.startTimer,
     nowMs: clock.now,
@@ -30,6 +30,14 @@ test('it runs at the beginning, and rarely if nobody asks, a tenth earlier or la
     expect(at - atSeconds[index]!).toBeLessThanOrEqual(33.1);
   }
   expect(paced.isBusy()).toBe(false);
+});
+
+test('it never runs earlier than the least distance, although the time between two runs varies', async () => {
+  const { clock, atSeconds } = setUp(() => 'done', 0, 30_000);
+  await clock.advance(20 * 33_000);
+  const apart = atSeconds.slice(1).map((at, index) => at - atSeconds[index]!);
+  expect(apart.length).toBeGreaterThanOrEqual(19);
+  expect(Math.min(...apart)).toBeCloseTo(30);
 });
 
 test('it runs at once if the last run is long ago, and otherwise when the least distance has passed', async () => {

@@ -6,7 +6,7 @@ import { configSchema } from '../../src/config/config.ts';
 function paceOf(
   stage: StageName,
   pipeline: Record<string, number> = {},
-  workgroup = { hasExports: true, hasNews: true },
+  workgroup: Parameters<typeof pacesOf>[1] = { hasExports: true, hasNews: true },
 ) {
   const paces = pacesOf(configSchema.parse({ pipeline }).pipeline, workgroup);
   return paces.find((pace) => pace.stage === stage);
@@ -24,4 +24,13 @@ test('without news the stream is polled, and without exports no stage exports', 
   expect(paceOf('poll', pipeline, { hasExports: true, hasNews: false })).toMatchObject({ everyMs: 1_500 });
   expect(paceOf('export')).toBeDefined();
   expect(paceOf('export', {}, { hasExports: false, hasNews: true })).toBeUndefined();
+});
+
+test('commits have the pace of the bucket, and are left out without a bucket', () => {
+  const commits = { everyMs: 7_000, lateAfterMs: 60_000 };
+  expect(paceOf('commit', {}, { hasExports: true, hasNews: true, commits })).toMatchObject({
+    leastMs: 7_000,
+    everyMs: 7_000,
+  });
+  expect(paceOf('commit')).toBeUndefined();
 });

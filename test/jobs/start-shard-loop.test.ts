@@ -245,6 +245,29 @@ test('a shard settles by rolling up and publishing once, and does not if there i
   await end();
 });
 
+test('a shard does not settle while a stage fails, or a roll-up leaves a part of its work to its next run', async () => {
+  let outcome: 'more' | 'fails' | 'done' = 'done';
+  let published = 0;
+  const { shard, end } = setUp(
+    {
+      async rollup() {
+        if (outcome === 'fails') throw new Error('it fails');
+        return { more: outcome === 'more' };
+      },
+      publish: async () => void published++,
+    },
+    { everyMs: 3_600_000, leastMs: 3_600_000 },
+  );
+  await until('all ran', () => published > 0);
+  outcome = 'more';
+  expect(await shard.settle()).toBe(false);
+  outcome = 'done';
+  expect(await shard.settle()).toBe(true);
+  outcome = 'fails';
+  expect(await shard.settle()).toBe(false);
+  await end();
+});
+
 test('a shard that settles during a roll-up rolls up again, because that one may have begun before the newest messages landed', async () => {
   const rollup = Promise.withResolvers<void>();
   const seen: string[] = [];

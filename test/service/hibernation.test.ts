@@ -12,34 +12,43 @@ import { createLocalIdleNotes } from '../../src/service/idle-note-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
-test('a day that begins between the last roll-up and the close of a workgroup makes it due', async () => {
+/** A workgroup with everything of the stream in its warehouse, and nothing to do. */
+function setUp(settings: Record<string, unknown> = {}) {
   const clock = createTestClock(Date.UTC(2026, 10, 20, 23, 50));
-  const config = configSchema.parse({ dataDir: tempDir(), workgroups: [{ id: 'home' }] });
+  const config = configSchema.parse({ dataDir: tempDir(), workgroups: [{ id: 'home' }], ...settings });
   const workgroups = createWorkgroups(config);
   const assignment = assignmentOf(config, config.workgroups[0]!);
   const head = { epoch: 'log-1', next: 5n, isEmpty: false };
   /** What the thread of the warehouse would answer. */
-  const answers: Record<string, unknown> = {
+  const answers: Record<'importState' | 'backfillState' | 'position', unknown> = {
     importState: { kind: 'none' },
     backfillState: { kind: 'none' },
     position: { ask: { kind: 'offset', offset: head.next } },
   };
+  const exporting = { now: false };
   const status = createStatusBook({ dataDir: config.dataDir, clock, logger: silentLogger });
   const hibernation = createHibernation({
     config,
     workgroups,
     assignmentOf: () => assignment,
-    pipeline: { run: async (_: string, operation: string) => answers[operation] as never },
+    pipeline: {
+      run: async (_: string, operation: string) => answers[operation as keyof typeof answers] as never,
+    },
     stages: { commit: async () => undefined },
     status,
     news: { onAppended: () => undefined, headOf: async () => head, close: () => undefined },
     idleNotes: createLocalIdleNotes({ clock, logger: silentLogger }),
-    isExporting: async () => false,
+    isExporting: async () => exporting.now,
     clock,
     logger: silentLogger,
   });
   mkdirSync(dirname(warehousePath(assignment)), { recursive: true });
   writeFileSync(warehousePath(assignment), 'a warehouse');
+  return { clock, hibernation, status, answers, exporting };
+}
+
+test('a day that begins between the last roll-up and the close of a workgroup makes it due', async () => {
+  const { clock, hibernation, status } = setUp();
   /** It is rolled up, and closed a while later. */
   async function hibernate(afterMs: number) {
     await hibernation.beforeOpen('home');
@@ -53,5 +62,35 @@ test('a day that begins between the last roll-up and the close of a workgroup ma
   expect(await hibernate(2 * MINUTE_MS)).toBe('due');
   // It was opened for this.
   expect(await hibernate(2 * MINUTE_MS)).toBe('idle');
+  await status.close();
+});
+
+test('a workgroup does not hibernate while it imports, backfills or exports, or is behind the stream', async () => {
+  const { hibernation, answers, exporting, status } = setUp();
+  const may = () => hibernation.mayHibernate('home');
+  expect(await may()).toBe(true);
+  const others: Array<[keyof typeof answers, unknown]> = [
+    ['importState', { kind: 'running' }],
+    ['backfillState', { kind: 'running' }],
+    ['position', { ask: { kind: 'offset', offset: 4n } }],
+    ['position', { ask: { kind: 'start' } }],
+  ];
+  for (const [operation, answer] of others) {
+    const before = answers[operation];
+    answers[operation] = answer;
+    expect(await may(), operation).toBe(false);
+    answers[operation] = before;
+  }
+  exporting.now = true;
+  expect(await may()).toBe(false);
+  exporting.now = false;
+  expect(await may()).toBe(true);
+  await status.close();
+});
+
+test('a workgroup with alerts does not hibernate, because alerts are judged only while it is open', async () => {
+  const alerts = { channels: [{ id: 'me', webhook: { url: 'https://example.com/alert' } }] };
+  const { hibernation, status } = setUp({ alerts });
+  expect(await hibernation.mayHibernate('home')).toBe(false);
   await status.close();
 });

@@ -4,8 +4,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { SignJWT } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
+import { readKeys } from '../../src/access/keys.ts';
 import { openProcessTokens, PROCESS_TOKEN_MS, type ProcessCall } from '../../src/access/process-token.ts';
 import { InputError, StaleOwnerError, TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { systemClock } from '../../src/lib/time.ts';
@@ -80,9 +82,28 @@ describe('a call without a valid token is refused:', () => {
     });
     const other = await openProcessTokens({ keyFile: await writeKeys(folder), issuer, clock: systemClock });
     const foreign = await openProcessTokens({ keyFile, issuer: 'another', clock: systemClock });
+    const { signing } = await readKeys(keyFile);
+    /** A token of the key of users, with a call that would be valid. */
+    const ofUserKey = (audience: string, typ: string) =>
+      new SignJWT({ call })
+        .setProtectedHeader({ alg: 'EdDSA', typ, kid: signing!.keyId! })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setJti('1')
+        .setExpirationTime('1m')
+        .sign(signing!.key);
+    const [audience, typ] = ['wattline:process', 'wattline-process+jwt'];
     const early = { now: () => Date.now() - PROCESS_TOKEN_MS - 2_000 };
     const late = await openProcessTokens({ keyFile, issuer, clock: early });
-    for (const token of ['', user.token, await other.sign(call), await foreign.sign(call)])
+    const refused = [
+      '',
+      user.token,
+      await other.sign(call),
+      await foreign.sign(call),
+      await ofUserKey('somebody', typ),
+      await ofUserKey(audience, 'JWT'),
+    ];
+    for (const token of refused)
       expect(await post(address.port, '/acme/status', token, body)).toMatchObject({
         status: 401,
         code: 'CallRefused',
@@ -92,12 +113,16 @@ describe('a call without a valid token is refused:', () => {
       code: 'CallExpired',
     });
     expect(ran()).toBe(0);
+    // Audience and type are the only fault of the two tokens above.
+    expect(await post(address.port, '/acme/status', await ofUserKey(audience, typ), body)).toMatchObject({
+      status: 200,
+    });
     await expect(access.authenticate(await tokens.sign(call))).rejects.toMatchObject({
       code: 'InvalidToken',
     });
     expect(await post(address.port, '/acme/status', await tokens.sign(call), body)).toMatchObject({
       status: 200,
-      result: 1,
+      result: 2,
     });
   });
 
@@ -249,9 +274,11 @@ test('a time-out, an abort and a caller that has left end the wait', { timeout }
     kind: 'failed',
     error: { code: 'NoAnswer', message: expect.stringContaining('0.2 s') },
   });
+  // On a busy machine the first call may end before it is answered.
+  const before = ran;
   const asker = new AbortController();
   const asked = control.ask('acme', 'status', undefined, { signal: asker.signal });
-  await until('it is being answered', () => ran === 2);
+  await until('it is being answered', () => ran > before);
   asker.abort(new Error('enough'));
   await expect(asked).rejects.toThrow('enough');
 });
