@@ -40,8 +40,8 @@ export interface ProcessTokens {
  */
 export const PROCESS_TOKEN_MS = 20 * SECOND_MS;
 /**
- * Only tokens of processes have this audience and this type, so no token of a user is accepted from a process.
- * No token of a process is accepted from a user, because it has no subject and no time of issue.
+ * Only tokens of processes have this audience and this type, so no token of a user is accepted from a
+ * process. No token of a process is accepted from a user, because it has no subject and no time of issue.
  */
 const AUDIENCE = 'wattline:process';
 const TYPE = 'wattline-process+jwt';
