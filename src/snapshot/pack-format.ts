@@ -8,9 +8,10 @@ import { MEBIBYTE } from '../lib/units.ts';
 /*
  * A pack is a file with the changed blocks of a warehouse file and a map of all its blocks:
  *
- *   magic                   8 bytes   blocks                  each compressed by zstd, or as it is if that is
- * not smaller   map                     compressed by zstd: one line of JSON, then 46 bytes for each block
- * trailer                 52 bytes: offset and length of the map, SHA-256 of the map, magic
+ * - magic: 8 bytes
+ * - blocks: each compressed by zstd, or as it is if that is not smaller
+ * - map: compressed by zstd; one line of JSON, then 46 bytes for each block
+ * - trailer: 52 bytes; offset and length of the map, SHA-256 of the map, magic
  *
  * The map says for each block in which pack it is. The SHA-256 of a block is computed from its bytes in the
  * warehouse file. A part of a pack has the magic and blocks only.

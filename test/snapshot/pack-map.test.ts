@@ -5,6 +5,7 @@ import {
   decodeTrailer,
   encodeMap,
   HEAD_BYTES,
+  MAGIC,
   TRAILER_BYTES,
 } from '../../src/snapshot/pack-format.ts';
 
@@ -58,4 +59,14 @@ test('a trailer belongs to a pack of one size', async () => {
   expect(decodeTrailer(trailer, packBytes)).toMatchObject({ mapOffset: 100, mapBytes: bytes.length });
   expect(decodeTrailer(trailer, packBytes + 1)).toBeUndefined();
   expect(decodeTrailer(Buffer.alloc(TRAILER_BYTES), packBytes)).toBeUndefined();
+});
+
+test('a map begins after the first bytes of its pack', async () => {
+  const map = { fileBytes: HEAD_BYTES, packs: [own], blocks: [block] };
+  const decoded = async (mapOffset: number) => {
+    const bytes = await encodeMap(map, mapOffset);
+    return decodeTrailer(bytes.subarray(-TRAILER_BYTES), mapOffset + bytes.length);
+  };
+  expect(await decoded(MAGIC.length)).toMatchObject({ mapOffset: MAGIC.length });
+  expect(await decoded(MAGIC.length - 1)).toBeUndefined();
 });
