@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { machineName } from '../../src/lib/machine-name.ts';
-import { writeControlFile, writeWorkerFile } from '../../src/worker-rpc/control-file.ts';
-import { findLocalWorkers, isOpenBeside } from '../../src/worker-rpc/local-workers.ts';
+import { readWorkerFiles, writeControlFile, writeWorkerFile } from '../../src/worker-rpc/control-file.ts';
+import { findLocalWorkers, forgetEndedWorkers, isOpenBeside } from '../../src/worker-rpc/local-workers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const { pid } = process;
@@ -32,6 +32,15 @@ test('it is not if the machine was restarted, and the process is younger than th
   const olderThanProcess = process.uptime() + HOUR_S;
   const before = `${hostname()} 6f1c6f0e-0000-4000-8000-000000000000`;
   expect(find(before, olderThanProcess)).toEqual({ kind: 'ended', pid });
+});
+
+test('only workers that have ended are forgotten', () => {
+  const dataDir = tempDir();
+  const endedPid = spawnSync('true').pid;
+  for (const one of [pid, endedPid])
+    writeWorkerFile(dataDir, { port: 1, secret: 's'.repeat(32), pid: one, machine: machineName() });
+  forgetEndedWorkers(dataDir);
+  expect(readWorkerFiles(dataDir).map((file) => file.pid)).toEqual([pid]);
 });
 
 test('files of other machines say nothing', () => {
