@@ -36,8 +36,8 @@ const JITTER = 0.1;
 const LOOK_EVERY_MS = 5 * SECOND_MS;
 
 /**
- * Begins with a run that nobody asks for. Without `firstAfterMs` it begins at once, and `isBusy` is true until
- * it ends.
+ * Begins with a run that nobody asks for. Without `firstAfterMs` it begins at once, and `isBusy` is true
+ * until it ends.
  */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
   const { leastMs, everyMs, firstAfterMs = 0, run, startTimer = startSystemTimer } = options;
