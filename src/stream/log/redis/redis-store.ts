@@ -5,7 +5,7 @@ import type { Logger } from '../../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
 import { MEBIBYTE } from '../../../lib/units.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
-import type { RedisScript, RedisValue, StoredValue } from '../../../redis/redis-script.ts';
+import type { RedisValue, StoredValue } from '../../../redis/redis-script.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import {
   type Entry,
@@ -18,7 +18,15 @@ import {
   readLogHead,
   readSpan,
 } from './redis-replies.ts';
-import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
+import {
+  appendScript,
+  argumentsOf,
+  type HistoryName,
+  lookScript,
+  type NamedScript,
+  pageScript,
+  trimScript,
+} from './redis-scripts.ts';
 import { createRedisTail, type TailListeners } from './redis-tail.ts';
 import { repeatUntilAnswered } from './repeat-until-answered.ts';
 
@@ -90,18 +98,26 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const tail = createRedisTail({ workgroupId, sender, logger });
 
   /** Runs a script that begins with `history`, and applies the head in its answer. */
-  const runKnowing = async (
-    script: RedisScript,
+  const runKnowing = async <Name extends string>(
+    script: NamedScript<Name | HistoryName>,
     keys: readonly string[],
     nowMs: UtcMs,
-    values: readonly RedisValue[],
+    values: Readonly<Record<Name, RedisValue>>,
     stored?: StoredValue,
   ) => {
     const { known } = tail;
     const { ms, sequence } = offsetParts(known.lastOffset);
     const newEpoch = randomUUID();
-    const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, newEpoch, nowMs];
-    const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
+    const knowledge = {
+      knownEpoch: known.epoch,
+      knownGeneration: known.generation,
+      knownMs: ms,
+      knownSequence: sequence,
+      knownOrdinal: known.nextOrdinal,
+      newEpoch,
+      nowMs,
+    };
+    const ran = await redis.run(script, keys, argumentsOf(script, { ...knowledge, ...values }), stored);
     const answer = ran as [Fields, ...unknown[]];
     const head = readLogHead(answer[0]);
     if (tail.known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
@@ -114,16 +130,14 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     const { ms, sequence } = offsetParts(offset);
     for (;;) {
       const known = tail.known;
-      const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
-        Fields | null,
-        number,
-      ];
+      const values = argumentsOf(trimScript, { beforeMs: ms, beforeSequence: sequence });
+      const [head, removed] = (await redis.run(trimScript, logKeys, values)) as [Fields | null, number];
       if (!tail.continues(head, known)) return tail.doubt();
       if (removed === 0) return;
     }
   };
 
-  await runKnowing(lookScript, logKeys, options.clock.now(), [0, 0]);
+  await runKnowing(lookScript, logKeys, options.clock.now(), { positionMs: 0, positionSequence: 0 });
 
   return {
     get known() {
@@ -135,18 +149,28 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     },
     async look(position, nowMs) {
       const { ms, sequence } = offsetParts(position);
-      const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, [ms, sequence]);
+      const values = { positionMs: ms, positionSequence: sequence };
+      const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, values);
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
     },
     async append(batches, nowMs, readTo) {
       const chunk = packChunk(batches);
       const { count, value } = chunk;
-      const number = ++chunksSent;
-      const messages = { key: key(`messages:${sender}:${number}`), value, keptMs };
+      const chunkNumber = ++chunksSent;
+      const messages = { key: key(`messages:${sender}:${chunkNumber}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const seen = readTo === undefined ? ['', ''] : Object.values(offsetParts(readTo));
-      const values = [sender, number, ANSWER_KEPT_MS, count, value.length, channel, ...seen];
+      const seen = readTo === undefined ? undefined : offsetParts(readTo);
+      const values = {
+        sender,
+        chunkNumber,
+        answerKeptMs: ANSWER_KEPT_MS,
+        messages: count,
+        bytes: value.length,
+        newsChannel: channel,
+        readToMs: seen?.ms ?? '',
+        readToSequence: seen?.sequence ?? '',
+      };
       const { answer } = await repeatUntilAnswered(redis, () =>
         runKnowing(appendScript, keys, nowMs, values, messages),
       );
@@ -155,7 +179,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {
-      const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
+      const values = argumentsOf(pageScript, {
+        firstId: idOf(from),
+        lastId: to === undefined ? '+' : idOf(to),
+        messagesWanted,
+        bytesMax: PAGE_BYTES_MAX,
+      });
       const known = tail.known;
       const answer = await redis.run(pageScript, logKeys, values);
       const [head, entries] = answer as [Fields | null, Entry[]];
