@@ -28,20 +28,20 @@ SELECT DISTINCT site FROM absent_role WHERE site IS NOT NULL AND site NOT IN (SE
 -- name: find_view_scope
 -- Lists the scopes: the workgroup, each site, and each device with a role in the balance.
 -- scope:
---   scope_id   `workgroup`, `site/<name>` or `device/<device>`
---   scope      its kind: workgroup, site or device
---   site       null: the scope is not a site
---   device     null: the scope is not a device
---   is_site    `within: site` holds in it
---   nets       import and export can be computed from the rest. They cannot in a workgroup of several sites,
---              because the rest of one site is not balanced against the rest of another
-SELECT 'workgroup' AS scope_id, 'workgroup' AS scope, NULL::VARCHAR AS site, NULL::UUID AS device, true AS is_site,
-  (SELECT count(DISTINCT site) < 2 FROM site_device) AS nets
+--   scope_id         `workgroup`, `site/<name>` or `device/<device>`
+--   kind             workgroup, site or device
+--   site             null: the scope is not a site
+--   device           null: the scope is not a device
+--   is_site          `within: site` holds in it
+--   allows_netting   import and export can be computed from the rest. They cannot in a workgroup of several
+--                    sites, because the rest of one site is not balanced against the rest of another
+SELECT 'workgroup' AS scope_id, 'workgroup' AS kind, NULL::VARCHAR AS site, NULL::UUID AS device, true AS is_site,
+  (SELECT count(DISTINCT site) < 2 FROM site_device) AS allows_netting
 UNION ALL BY NAME
-SELECT concat('site/', site) AS scope_id, 'site' AS scope, site, true AS is_site, true AS nets
+SELECT concat('site/', site) AS scope_id, 'site' AS kind, site, true AS is_site, true AS allows_netting
 FROM (SELECT site FROM site_device UNION SELECT site FROM whole_site)
 UNION ALL BY NAME
-SELECT DISTINCT concat('device/', device) AS scope_id, 'device' AS scope, device, false AS is_site, true AS nets
+SELECT DISTINCT concat('device/', device) AS scope_id, 'device' AS kind, device, false AS is_site, true AS allows_netting
 FROM role_span WHERE role <> 'other';
 
 -- name: find_view_member
@@ -60,7 +60,7 @@ SELECT concat('site/', site) AS scope_id, device, source, sign, valid_from, vali
 UNION ALL BY NAME
 SELECT concat('site/', site) AS scope_id, 1 AS sign FROM whole_site
 UNION ALL BY NAME
-SELECT scope_id, device, 1 AS sign FROM scope WHERE scope = 'device';
+SELECT scope_id, device, 1 AS sign FROM scope WHERE kind = 'device';
 
 -- name: find_view_absent
 -- Lists the roles that the workgroup and the sites are declared not to have.
@@ -69,4 +69,4 @@ SELECT coalesce('site/' || site, 'workgroup') AS scope_id, role FROM absent_role
 
 -- name: select_scope_balance
 -- Selects the balance of all scopes, with the kind and the name of each scope.
-SELECT * EXCLUDE (scope_id) FROM balance JOIN scope USING (scope_id);
+SELECT * EXCLUDE (scope_id, kind), kind AS scope FROM balance JOIN scope USING (scope_id);

@@ -13,7 +13,7 @@ export interface BalanceScope {
    * True if import and export can be computed from the rest. False if that would balance several sites
    * against each other.
    */
-  nets: boolean;
+  allowsNetting: boolean;
   members: readonly ScopeMember[];
   /** Roles that it is declared not to have. */
   absent: readonly SourceRole[];
@@ -35,8 +35,8 @@ interface ScopeMember {
  * role is missing if it is missing in all of its sites.
  */
 export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
-  const nets = sites.filter(({ devices }) => devices.length > 0).length < 2;
-  return { id: 'workgroup', isSite: true, nets, members: [{ sign: 1 }], absent: absentInAll(sites) };
+  const allowsNetting = sites.filter(({ devices }) => devices.length > 0).length < 2;
+  return { id: 'workgroup', isSite: true, allowsNetting, members: [{ sign: 1 }], absent: absentInAll(sites) };
 }
 
 /**
@@ -49,7 +49,7 @@ export function siteScope({ name, devices, meters, absent }: SiteConfig): Balanc
     devices.length + meters.length === 0
       ? [{ sign: 1 }]
       : devices.map(({ id, source, sign, from, to }) => ({ device: id, source, sign, from, to }));
-  return { id: `site/${name}`, isSite: true, nets: true, members, absent };
+  return { id: `site/${name}`, isSite: true, allowsNetting: true, members, absent };
 }
 
 /** True if a scope has devices that it does not name. */
@@ -62,14 +62,14 @@ export function deviceScope(scope: BalanceScope, device: string): BalanceScope {
   const members = scope.members.flatMap((member) =>
     member.device === undefined || member.device === device ? [{ ...member, device }] : [],
   );
-  return { ...scope, id: `${scope.id}/${device}`, isSite: false, nets: true, members };
+  return { ...scope, id: `${scope.id}/${device}`, isSite: false, allowsNetting: true, members };
 }
 
 /** Tables of scopes and their members for the chapters of sql/balance, with their parameters. */
 export function scopeTables(scopes: readonly BalanceScope[]) {
   return {
     tables: {
-      scope: jsonRowsSql('scopes', { scope_id: 'VARCHAR', is_site: 'BOOLEAN', nets: 'BOOLEAN' }),
+      scope: jsonRowsSql('scopes', { scope_id: 'VARCHAR', is_site: 'BOOLEAN', allows_netting: 'BOOLEAN' }),
       scope_member: jsonRowsSql('scope_members', {
         scope_id: 'VARCHAR',
         device: 'UUID',
@@ -81,7 +81,13 @@ export function scopeTables(scopes: readonly BalanceScope[]) {
       scope_absent: jsonRowsSql('scope_absent', { scope_id: 'VARCHAR', role: 'VARCHAR' }),
     },
     parameters: {
-      scopes: JSON.stringify(scopes.map(({ id, isSite, nets }) => ({ scope_id: id, is_site: isSite, nets }))),
+      scopes: JSON.stringify(
+        scopes.map(({ id, isSite, allowsNetting }) => ({
+          scope_id: id,
+          is_site: isSite,
+          allows_netting: allowsNetting,
+        })),
+      ),
       scope_members: JSON.stringify(
         scopes.flatMap(({ id, members }) =>
           members.map(({ device, source, sign, from, to }) => ({

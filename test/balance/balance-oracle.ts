@@ -83,7 +83,7 @@ export function oracleInterval(site: RandomSite, index: number): OracleInterval 
   const states = statesOf(site);
   const unknown = balanceRoles.filter((role) => states[role] === 'unknown').sort();
   const isPair = unknown.join() === 'grid_export,grid_import';
-  const isNetted = isPair && site.nets;
+  const isNetted = isPair && site.allowsNetting;
   const shapeless = sources.some((one) => one.shapeless[Math.floor(index / INTERVALS_A_DAY)]);
   const left = balanceOf(sources, index);
 

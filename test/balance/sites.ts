@@ -34,7 +34,7 @@ export interface SiteSource {
 export interface RandomSite {
   sources: SiteSource[];
   absent: SourceRole[];
-  nets: boolean;
+  allowsNetting: boolean;
 }
 
 const opposite = (role: SourceRole) => balanceRoles.filter((other) => sideOfRole[other] !== sideOfRole[role]);
@@ -80,7 +80,7 @@ export function siteArbitrary({ gaps }: { gaps: boolean }): fc.Arbitrary<RandomS
       .chain((all) => fc.integer({ min: 1, max: 6 }).map((length) => all.slice(0, length)))
       .map(contain),
     absent: fc.subarray([...balanceRoles], { maxLength: 2 }),
-    nets: fc.boolean(),
+    allowsNetting: fc.boolean(),
   });
 }
 
@@ -120,10 +120,10 @@ export async function balanceSites(
   const idOf = (site: number, device: number) => deviceId(site * 100 + device);
   const scopes = scopeTables(
     sites.map(
-      ({ sources, absent, nets }, site): BalanceScope => ({
+      ({ sources, absent, allowsNetting }, site): BalanceScope => ({
         id: String(site),
         isSite: true,
-        nets,
+        allowsNetting,
         absent,
         members: sources.map(({ device, source, sign }) => ({ device: idOf(site, device), source, sign })),
       }),

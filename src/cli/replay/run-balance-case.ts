@@ -96,7 +96,7 @@ async function readBalance(
   const scope: BalanceScope = {
     id: balanceCase.name,
     isSite: true,
-    nets: true,
+    allowsNetting: true,
     members: balanceCase.sources.map(({ device, source, sign, from, to }) => ({
       device,
       source,
