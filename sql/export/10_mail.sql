@@ -5,17 +5,18 @@
 -- Why     A mail has one line for each device. So its weeks are gathered here into one row.
 
 -- name: list_device_weeks
--- Returns one row for each device with a day in the rows. $day: the reported day.
+-- Returns one row for each device with a day in the rows. $day: the reported day. $doubtful_flags: an earlier
+-- day with one of them says nothing about the usual energy.
 -- Columns:
 --   device
---   energies   JSON object, Wh by day, without earlier days that are known in part only
+--   energies   JSON object, Wh by day, without doubtful earlier days
 --   flags      of $day, separated by spaces
 --   coverage   of $day; null without a row
 --   last_day   the newest day before $day with energy
 SELECT
   device::VARCHAR AS device,
   to_json(map_from_entries(list(row(day::VARCHAR, energy_wh)) FILTER (
-    day = $day::DATE OR NOT list_has_any(flags, ['partial', 'incomplete', 'unavailable'])
+    day = $day::DATE OR NOT list_has_any(flags, $doubtful_flags::VARCHAR[])
   )))::VARCHAR AS energies,
   coalesce(any_value(array_to_string(flags, ' ')) FILTER (day = $day::DATE), '') AS flags,
   any_value(coverage) FILTER (day = $day::DATE)::DOUBLE AS coverage,

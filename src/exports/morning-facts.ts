@@ -34,6 +34,9 @@ export interface MorningFacts {
   gaps: Array<{ fromMs: UtcMs; toMs: UtcMs; reason: string }>;
 }
 
+/** Flags of a day whose energy is known in part only. */
+export const inPartFlags: readonly string[] = ['partial', 'incomplete'];
+
 export interface DeviceWeeks {
   device: string;
   /** By day: the day of the mail, and the days that give the usual energy. */
@@ -135,7 +138,11 @@ async function readDeviceWeeks(
         flags: string;
         coverage: number | null;
         last_day: LocalDate | null;
-      }>(connection, sql, { ...select.parameters, day }),
+      }>(connection, sql, {
+        ...select.parameters,
+        day,
+        doubtful_flags: [...inPartFlags, 'unavailable'],
+      }),
     signal,
   );
   return rows.map(({ device, energies, flags, coverage, last_day }) => ({

@@ -1,7 +1,7 @@
 import type { LocalDate } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { attentionLines, nameOfDevice } from './morning-attention.ts';
-import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
+import { type DeviceWeeks, inPartFlags, type MorningFacts } from './morning-facts.ts';
 import { usualWh } from './usual-energy.ts';
 
 interface MorningMail {
@@ -103,7 +103,7 @@ function deviceSection(facts: MorningFacts): Section {
       name: `${nameOfDevice(facts, device)}${rolesOf(facts, device)}`,
       energyWh: energies[day] ?? null,
       usual: usualWh(energies, day),
-      isInPart: flags.some((flag) => ['partial', 'incomplete'].includes(flag)),
+      isInPart: flags.some((flag) => inPartFlags.includes(flag)),
     }),
   );
   // Devices with unknown energy come last.
