@@ -53,16 +53,16 @@ FROM batch
 WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT;
 
 -- name: find_open_imports
--- Returns imports that do not count yet: those that are landing, and those that were given up and have not
--- landed since.
+-- Returns imports that do not count yet: those that are landing, and those that were given up and are
+-- the last import of their content and of their path.
 -- Columns: path, state, rows_read, updated_at_ms
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
 FROM import_file
-WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
-  SELECT max(other.import_id)
-  FROM import_file other
-  WHERE other.content_hash = import_file.content_hash OR other.path = import_file.path
-))
+QUALIFY state = 'landing' OR (
+  state = 'dropped'
+  AND import_id = max(import_id) OVER (PARTITION BY content_hash)
+  AND import_id = max(import_id) OVER (PARTITION BY path)
+)
 ORDER BY import_id;
 
 -- name: find_taken_in

@@ -224,6 +224,7 @@ describe('a file that cannot be taken leaves nothing behind', () => {
     expect(await count(shard, 'batch')).toBe(0);
     expect(await count(shard, 'quarantine')).toBe(0);
     expect(await entries(shard)).toMatchObject([{ state: 'dropped' }]);
+    expect((await shard.status()).imports).toMatchObject([{ state: 'dropped' }]);
   };
 
   test('because none of its rows can be used', async () => {
@@ -264,6 +265,7 @@ describe('a file that cannot be taken leaves nothing behind', () => {
       kind: 'landed',
       counts: { rowsLanded: rows },
     });
+    expect((await shard.status()).imports).toEqual([]);
   });
 
   test('because a part of it is damaged', async () => {
