@@ -41,7 +41,8 @@ UNION ALL BY NAME
 SELECT concat('site/', site) AS scope_id, 'site' AS kind, site, true AS is_site, true AS allows_netting
 FROM (SELECT site FROM site_device UNION SELECT site FROM whole_site)
 UNION ALL BY NAME
-SELECT DISTINCT concat('device/', device) AS scope_id, 'device' AS kind, device, false AS is_site, true AS allows_netting
+SELECT DISTINCT concat('device/', device) AS scope_id, 'device' AS kind, device, false AS is_site,
+  true AS allows_netting
 FROM role_span WHERE role <> 'other';
 
 -- name: find_view_member

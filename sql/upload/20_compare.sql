@@ -109,7 +109,10 @@ FROM pair;
 -- Columns:
 --   line                               of the row of the upload
 --   start_ms, end_ms, received_at_ms   of the current row
-WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared_ms) < any_value(length_ms))
+WITH cut AS (
+  -- The current rows of which a part is not covered.
+  SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared_ms) < any_value(length_ms)
+)
 SELECT inc.line::DOUBLE AS line, current_row.start_ms::DOUBLE AS start_ms, current_row.end_ms::DOUBLE AS end_ms,
   current_row.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming inc ON inc.rowid = cut.new_id JOIN current_row USING (row_id)
