@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../config/config.ts';
+import { parsePort } from '../lib/parse-port.ts';
 
 export interface ListenOptions {
   host?: string;
@@ -10,11 +11,7 @@ export interface ListenOptions {
 export function addListenOptions(command: Command): Command {
   return command
     .option('--host <address>', 'the address to listen on (default: http.host)')
-    .option(
-      '--port <number>',
-      'the port to listen on (default: http.port); 0 chooses a free port',
-      parsePort,
-    );
+    .option('--port <number>', 'the port to listen on (default: http.port); 0 chooses a free port', readPort);
 }
 
 /** The configuration with the address and port of the command line. */
@@ -27,9 +24,8 @@ export function listenOn(
   return { ...config, http: { ...config.http, host, [portName]: port } };
 }
 
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new InvalidArgumentError('Use a number from 0 to 65535.');
+function readPort(text: string): number {
+  const port = parsePort(text);
+  if (port === undefined) throw new InvalidArgumentError('Use a number from 0 to 65535.');
   return port;
 }

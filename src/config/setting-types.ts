@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsePort } from '../lib/parse-port.ts';
 import { DAY_MS, SECOND_MS } from '../lib/time.ts';
 import { type Dimension, formatDuration, parseQuantity } from '../lib/units.ts';
 
@@ -32,20 +33,11 @@ export const deviceTimeout = z.union(
   },
 );
 
+const NO_PORT = 'must be a port from 0 to 65535';
 export const port = z
-  .union(
-    [
-      z.number(),
-      z
-        .string()
-        .regex(/^\d{1,5}$/)
-        .transform(Number),
-    ],
-    { error: 'must be a port from 0 to 65535' },
-  )
-  .refine((value) => Number.isInteger(value) && value >= 0 && value <= 65_535, {
-    error: 'must be a port from 0 to 65535',
-  });
+  .union([z.number(), z.string()], { error: NO_PORT })
+  .transform((value) => parsePort(String(value)))
+  .pipe(z.number({ error: NO_PORT }));
 export const redisUrl = z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' });
 const sentinel = z
   .string()
