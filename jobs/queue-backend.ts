@@ -187,12 +187,8 @@ const KEYS_PER_SCAN = 1_000;
 async function removeOldQueues(redis: Redis): Promise<void> {
   // Earlier versions kept the names of the workgroups there.
   if ((await redis.exists(`${KEY_PREFIX}:workgroups`)) === 0) return;
-  for (let cursor = '0'; ; ) {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', `${KEY_PREFIX}:queue:*`, 'COUNT', KEYS_PER_SCAN);
-    if (keys.length > 0) await redis.unlink(...keys);
-    if (next === '0') break;
-    cursor = next;
-  }
+  const scan = redis.scanStream({ match: `${KEY_PREFIX}:queue:*`, count: KEYS_PER_SCAN });
+  for await (const keys of scan) if (keys.length > 0) await redis.unlink(...keys);
   await redis.unlink(`${KEY_PREFIX}:workgroups`);
 }
 
