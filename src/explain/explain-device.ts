@@ -1,5 +1,4 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { commonTable } from '../balance/balance-sql.ts';
 import { noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { addDays } from '../lib/time.ts';
 import { withConstants } from '../rollup/rule-macros.ts';
@@ -19,22 +18,19 @@ export async function explainDevice(
   { device, day }: { device: string; day: Day },
 ): Promise<ExplainedDevice | null> {
   const key = { device, day: day.day };
-  await createTable(
-    connection,
-    'chosen',
-    `SELECT * FROM (${loadSql('publish/select_daily_energy')}) ${whereDevice}`,
-    {
-      device,
-      start_day: day.day,
-      end_day: addDays(day.day, 1),
-    },
-  );
+  await createTable(connection, 'chosen', selectOfDevice('publish/select_daily_energy'), {
+    device,
+    start_day: day.day,
+    end_day: addDays(day.day, 1),
+  });
   const rows = await query<SourceRow>(connection, 'explain/find_device_sources', key);
   if (rows.length === 0) return null;
   const splits = await readSplits(connection, rows, key, day);
-  const [total] = await queryText<{ energy_wh: number | null; flags: { items: string[] } }>(
+  await createTable(connection, 'source_day', loadSql('report/select_source_day'), {});
+  await createTable(connection, 'device_day', loadSql('balance/sum_device_day'), {});
+  const [total] = await query<{ energy_wh: number | null; flags: { items: string[] } }>(
     connection,
-    `WITH ${commonTable('source_day', loadSql('report/select_source_day'))},\n${commonTable('device_day', loadSql('balance/sum_device_day'))}\n${loadSql('explain/find_device_day')}`,
+    'explain/find_device_day',
   );
   const facts = rows.map(
     (row): SourceFacts => ({
@@ -73,8 +69,6 @@ type SourceRow = {
   energy_wh: number | null;
 };
 
-const whereDevice = 'WHERE device = $device::UUID';
-
 /** The rise and fall of net registers, by source. Only read if the device counts one of the two. */
 async function readSplits(
   connection: DuckDBConnection,
@@ -87,11 +81,11 @@ async function readSplits(
     return new Map();
   }
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  const [intervals, series] = ['publish/select_interval_energy', 'publish/select_series'].map(
-    (name) => `SELECT * FROM (${withConstants(loadSql(name))}) ${whereDevice}`,
-  );
-  await createTable(connection, 'reported_interval', intervals!, { device, ...bounds });
-  await createTable(connection, 'reported_series', series!, { device });
+  await createTable(connection, 'reported_interval', selectOfDevice('publish/select_interval_energy'), {
+    device,
+    ...bounds,
+  });
+  await createTable(connection, 'reported_series', selectOfDevice('publish/select_series'), { device });
   const splits = splitSql({
     wanted: loadSql('report/select_split_days'),
     own_day: 'SELECT $day::DATE AS day, $start_ms::BIGINT AS start_ms, $end_ms::BIGINT AS end_ms',
@@ -105,6 +99,10 @@ async function readSplits(
     'explain/find_splits',
   );
   return new Map(splitRows.map(({ source, rise_wh, fall_wh }) => [source, { rise: rise_wh, fall: fall_wh }]));
+}
+
+function selectOfDevice(name: string): string {
+  return `SELECT * FROM (${withConstants(loadSql(name))}) WHERE device = $device::UUID`;
 }
 
 async function createTable(
