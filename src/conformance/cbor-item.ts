@@ -100,8 +100,8 @@ function nextItem(reader: Reader, depth: number): Item {
     case cborMajor.text: {
       const encoded = readString(reader, head);
       if (!isUtf8(encoded)) throw new Error(`text at byte ${head.start} is not UTF-8`);
-      const value = new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoded);
-      return { type: 'text', value, indefinite };
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoded);
+      return { type: 'text', value: text, indefinite };
     }
     case cborMajor.array: {
       const items: Item[] = [];
@@ -166,10 +166,10 @@ function simpleOrFloat({ view }: Reader, { start, initial }: Head): Item {
     case cborInitial.break:
       throw new Error(`a break outside of an indefinite length at byte ${start}`);
     default: {
-      const value = Number(headBigint(view, start));
-      if (initial === cborInitial.simpleInNextByte && value < 32)
+      const simple = Number(headBigint(view, start));
+      if (initial === cborInitial.simpleInNextByte && simple < 32)
         throw new Error(`a simple value of two bytes that fits in one at byte ${start}`);
-      return { type: 'simple', value };
+      return { type: 'simple', value: simple };
     }
   }
 }

@@ -112,8 +112,8 @@ export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOpti
 }
 
 function parameterOf(request: FastifyRequest, name: string): string | undefined {
-  const value = (request.query as Record<string, unknown>)[name];
-  if (value === undefined || typeof value === 'string') return value;
+  const given = (request.query as Record<string, unknown>)[name];
+  if (given === undefined || typeof given === 'string') return given;
   throw new StreamError('InvalidRequest', `${name} must be given once`, { parameter: name });
 }
 
