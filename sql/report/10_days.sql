@@ -7,7 +7,8 @@
 -- Why     All answers about days begin with the same rows.
 --
 -- Joins by ranges of days compare with coalesce(valid_from, ...) and not with OR: with OR, DuckDB compares
--- each day with each source.
+-- each day with each source. Each join repeats the condition, also in balance/sum_device_day, because the
+-- published views contain these statements, and programs that read the views do not have our macros.
 
 -- name: select_days
 -- Selects daily energy from $start_day to $end_day (both included) from the files of one generation ($files).
