@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openBackend } from '../../jobs/queue-backend.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -30,6 +30,7 @@ test('a Redis that is not there is worth trying again, and its error does not sh
 
 test('an outage is reported once when it begins and once when it ends, and a Redis that may evict is warned of', async () => {
   const redis = await startRedis();
+  onTestFinished(() => redis.stop());
   const client = new Redis(redis.url);
   await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
   client.disconnect();
@@ -44,12 +45,12 @@ test('an outage is reported once when it begins and once when it ends, and a Red
   await until('it has recovered', () => recoveries > 0);
   expect(events).toEqual(['queue.redis-may-evict', 'queue.redis-unreachable', 'queue.redis-reachable']);
   await backend.close();
-  await redis.stop();
   expect(events).toHaveLength(3);
 });
 
 test('the queues of earlier versions are removed, and nothing else of them', async () => {
   const redis = await startRedis();
+  onTestFinished(() => redis.stop());
   const client = new Redis(redis.url);
   await client.sadd('wattline:workgroups', 'home');
   await client.hset('wattline:queue:home:meta', 'opts', 'x');
@@ -58,11 +59,11 @@ test('the queues of earlier versions are removed, and nothing else of them', asy
   expect(await client.keys('*')).toEqual(['wattline:stream:{home}:head']);
   await backend.close();
   client.disconnect();
-  await redis.stop();
 });
 
 test('a message reaches the worker that it is for, and a worker that has ended is noticed', async () => {
   const redis = await startRedis();
+  onTestFinished(() => redis.stop());
   const open = () => openBackend({ config: config(redis.url), logger: silentLogger });
   const [first, second] = [await open(), await open()];
   const messages: string[] = [];
@@ -73,11 +74,11 @@ test('a message reaches the worker that it is for, and a worker that has ended i
   await second.close();
   await until('nobody takes the message', async () => !(await first.channel.tell(second.workerId, 'due')));
   await first.close();
-  await redis.stop();
 });
 
 test('a worker continues when Redis refuses to let it listen again', async () => {
   const redis = await startRedis();
+  onTestFinished(() => redis.stop());
   const admin = new Redis(redis.url);
   const backend = await openBackend({ config: config(redis.url), logger: silentLogger });
   await admin.call('ACL', 'SETUSER', 'default', 'resetchannels');
@@ -90,13 +91,12 @@ test('a worker continues when Redis refuses to let it listen again', async () =>
   );
   await backend.close();
   admin.disconnect();
-  await redis.stop();
 });
 
 test('a closed backend opens no queue, which would connect again', async () => {
   const redis = await startRedis();
+  onTestFinished(() => redis.stop());
   const backend = await openBackend({ config: config(redis.url), logger: silentLogger });
   await backend.close();
   await expect(backend.openQueue()).rejects.toMatchObject({ code: 'QueueUnreachable' });
-  await redis.stop();
 });
