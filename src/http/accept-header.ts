@@ -1,5 +1,6 @@
 /**
  * Finds the type that a caller prefers (RFC 9110, section 12.5.1): the highest `q`; of equal ones, the first.
+ * A range with a star names no type, so the caller of this function answers with its default.
  * @param known media types in lower case
  * @returns undefined if none of them is accepted
  */

@@ -1,9 +1,10 @@
 import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
 
 /**
- * BullMQ contains cron-parser, but we do not use it. It loses a run on a day without midnight: the clocks of
- * Cairo, Beirut and Santiago skip midnight on one day a year. It also reads `mon` as January in the field of
- * months.
+ * This is not a library, because each one that was tried loses or repeats runs when clocks change. The clocks
+ * of Cairo, Beirut and Santiago skip midnight on one day a year. `cron-parser`, which BullMQ contains, loses
+ * the run of that midnight, and reads `mon` as January in the field of months. `croner` 11 loses all runs of
+ * a pattern such as `0,15 0 * * *` on that day, and repeats runs in an hour that clocks repeat.
  */
 
 /** A pattern of five fields: minute, hour, day of month, month, day of week. */

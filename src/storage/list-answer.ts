@@ -9,8 +9,8 @@ interface ListPage {
 }
 
 /**
- * Reads the XML of an answer to ListObjectsV2. It accepts only the flat elements of the protocol. It is not a
- * library, because a parser of XML also accepts other documents, such as the page of a proxy.
+ * Reads the XML of an answer to ListObjectsV2. It accepts only the flat elements of the protocol. No
+ * library reads it: it would be one more dependency, and the checks of this file would still be needed.
  * @throws TerminalError if the text is not a complete answer
  */
 export function readListAnswer(text: string, address: string): ListPage {
