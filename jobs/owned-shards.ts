@@ -250,7 +250,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
   async function hibernate(workgroupId: string): Promise<boolean> {
     const ownedShard = ownedShards.get(workgroupId);
     if (ownedShard?.state.kind !== 'owned') return false;
-    if (!(await ownedShard.state.loop.settle()) || !(await mayHibernate(workgroupId))) return false;
+    if (!(await ownedShard.state.loop.catchUp()) || !(await mayHibernate(workgroupId))) return false;
     giveUp(workgroupId, 'hibernates');
     await ownedShard.settled;
     return !ownedShards.has(workgroupId) && givenUpFor(ownedShard) === 'hibernates';

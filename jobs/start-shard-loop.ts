@@ -28,7 +28,7 @@ export interface ShardLoop {
   /** The time since the last news, change or use. 0 while work is asked for, under way or failing. */
   idleMs(): number;
   /** Rolls up and publishes what time alone has changed. @returns false if it failed or if there is news */
-  settle(): Promise<boolean>;
+  catchUp(): Promise<boolean>;
   /** Begins no more runs, aborts the current ones, and waits for at most `withinMs`. */
   stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
 }
@@ -168,7 +168,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
     },
     noteUse: use,
     idleMs: () => (isBusy() ? 0 : clock.now() - usedAtMs),
-    async settle() {
+    async catchUp() {
       const before = uses;
       for (const stage of ['rollup', 'publish'] as const) {
         if ((await track(runOnce(stage))) !== 'done') return false;

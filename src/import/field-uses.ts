@@ -32,7 +32,7 @@ export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<
 }
 
 /** The energy streams that read a field, as text. */
-export function useText(uses: readonly FieldUse[]): string {
+export function usesAsText(uses: readonly FieldUse[]): string {
   if (uses.length === 0) return 'no energy stream';
   return uses
     .map(({ position, method, unit, as, isUnit }) =>

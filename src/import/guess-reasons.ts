@@ -3,7 +3,7 @@ import type { Heading } from '../foreign-table/find-heading.ts';
 import { guessTimeFormat } from '../foreign-table/guess-time-format.ts';
 import { guessNumberFormat } from '../foreign-table/number-format.ts';
 import { shortenText } from '../lib/clip-text.ts';
-import { fieldUses, useText } from './field-uses.ts';
+import { fieldUses, usesAsText } from './field-uses.ts';
 import type { Sample } from './guess-mapping.ts';
 import { LONE_DEVICE } from './import-devices.ts';
 import type { Mapping } from './import-mapping.ts';
@@ -120,7 +120,7 @@ function fieldReasons({ fields, long, source }: Mapping, { workgroup, table }: F
   const uses = fieldUses(table, workgroup.energyStreams);
   const read = Object.entries(fields ?? {}).map(([column, field]) => ({
     path: ['fields', column],
-    why: `Read by ${useText(uses.get(field) ?? [])}.`,
+    why: `Read by ${usesAsText(uses.get(field) ?? [])}.`,
   }));
   return [...(noSource ? [{ path: ['fields'], why: noSource.trim() }] : []), ...read];
 }

@@ -34,7 +34,7 @@ export async function findStretches(context: RollUpContext): Promise<Touched> {
     Bounds & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
   >(context, 'list_touched_time');
   const stretches: Stretch[] = [];
-  for (const stretch of joinNearStretches(days)) {
+  for (const stretch of joinToFewStretches(days)) {
     const last = stretches.at(-1);
     // Without a reading between them, both stretches would compute the same silence.
     if (last && (await isSilent(context, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
@@ -61,18 +61,18 @@ async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Pr
  * ranges are left.
  * @param rows in order of their start
  */
-export function joinNearStretches(rows: readonly Bounds[]): Stretch[] {
-  const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
-  const stretches = joinStretches(parts, APART_MS_MIN);
+export function joinToFewStretches(rows: readonly Bounds[]): Stretch[] {
+  const ranges = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
+  const stretches = joinWithin(ranges, APART_MS_MIN);
   const gapsMs = stretches.slice(1).map(({ lowMs }, index) => lowMs - stretches[index]!.highMs);
   const apartMs = gapsMs.toSorted((one, other) => other - one)[STRETCHES_MAX - 1];
-  return apartMs === undefined ? stretches : joinStretches(stretches, apartMs);
+  return apartMs === undefined ? stretches : joinWithin(stretches, apartMs);
 }
 
 /** Joins ranges that are at most this far apart. */
-function joinStretches(parts: readonly Stretch[], apartMs: number): Stretch[] {
+function joinWithin(ranges: readonly Stretch[], apartMs: number): Stretch[] {
   const stretches: Stretch[] = [];
-  for (const { lowMs, highMs } of parts) {
+  for (const { lowMs, highMs } of ranges) {
     const last = stretches.at(-1);
     if (last && lowMs <= last.highMs + apartMs) last.highMs = Math.max(last.highMs, highMs);
     else stretches.push({ lowMs, highMs });

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { programVersion } from '../lib/program-version.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query, type SqlParameters } from '../warehouse/query.ts';
-import { joinNearStretches } from './find-stretches.ts';
+import { joinToFewStretches } from './find-stretches.ts';
 import {
   type Bounds,
   bindDays,
@@ -77,7 +77,7 @@ export async function omitSeries(context: RollUpContext, trial: readonly SeriesK
 /** Touches the days of the new readings of omitted series. */
 export async function touchOmittedDays(context: RollUpContext): Promise<void> {
   const days = await readRows<Bounds>(context, 'list_omitted_days');
-  for (const { lowMs, highMs } of joinNearStretches(days)) {
+  for (const { lowMs, highMs } of joinToFewStretches(days)) {
     await bindDays(context, lowMs, highMs, { byInterval: false });
     await runStatement(context, 'touch_omitted_days');
   }

@@ -7,7 +7,7 @@ import {
   touchesCorrections,
 } from './apply-corrections.ts';
 import type { Restatement } from './bind-streams.ts';
-import { asBounds, joinNearStretches } from './find-stretches.ts';
+import { asBounds, joinToFewStretches } from './find-stretches.ts';
 import {
   type Bounds,
   bindDays,
@@ -57,7 +57,7 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
   }
   let changed = 0;
   const noted = await readRows<Bounds>(context, 'list_touched_days');
-  for (const { lowMs, highMs } of joinNearStretches(noted)) {
+  for (const { lowMs, highMs } of joinToFewStretches(noted)) {
     await bindDays(context, lowMs, highMs, { byInterval: true });
     changed += await storeDays(context, asBounds({ lowMs, highMs }), { ...options, isCorrected });
   }

@@ -12,7 +12,7 @@ const leaseMs = 10_000;
 function setUp(
   options: {
     open?: (attempt: number) => Promise<void>;
-    settle?: () => Promise<boolean>;
+    catchUp?: () => Promise<boolean>;
     mayHibernate?: () => Promise<boolean>;
   } = {},
 ) {
@@ -56,7 +56,7 @@ function setUp(
         noteDue: () => undefined,
         noteUse: () => undefined,
         idleMs: () => 0,
-        settle: options.settle ?? (async () => true),
+        catchUp: options.catchUp ?? (async () => true),
         async stop() {
           events.push(`stop ${workgroupId}`);
           return 'stopped';
@@ -274,7 +274,7 @@ test('an idle shard hibernates: it is noted after it was closed, and before its 
 });
 
 test.each([
-  ['has news while it publishes', { settle: async () => false }],
+  ['has news while it publishes', { catchUp: async () => false }],
   ['has not read its stream to the end', { mayHibernate: async () => false }],
 ])('a shard that %s stays open', async (_, options) => {
   const { events, ownedShards } = setUp(options);
@@ -287,7 +287,7 @@ test.each([
 
 test('a shard that is lost while it closes to hibernate does not count as hibernated', async () => {
   const { events, store, ownedShards } = setUp({
-    settle: async () => {
+    catchUp: async () => {
       store.takenByOther.add('a');
       await ownedShards.renew();
       return true;

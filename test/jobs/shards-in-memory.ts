@@ -32,7 +32,7 @@ export function createShardsInMemory(options: { leases?: Partial<Leases> } = {})
         noteDue: () => undefined,
         noteUse: () => undefined,
         idleMs: () => idleMs.get(workgroupId) ?? 0,
-        settle: async () => !restless.has(workgroupId),
+        catchUp: async () => !restless.has(workgroupId),
         stop: async () => 'stopped',
       };
       return shard;

@@ -225,7 +225,7 @@ test('a shard is idle since its last news or use, and one that was opened for a 
   await brief.end();
 });
 
-test('a shard settles by rolling up and publishing once, and does not if there is news meanwhile', async () => {
+test('a shard catches up by rolling up and publishing once, and does not if there is news meanwhile', async () => {
   const { runs, stages } = counting();
   const { shard, end } = setUp(
     {
@@ -239,13 +239,13 @@ test('a shard settles by rolling up and publishing once, and does not if there i
   );
   await until('all ran', () => runs.poll > 0 && runs.publish > 0 && runs.rollup > 0);
   const before = { ...runs };
-  expect(await shard.settle()).toBe(true);
+  expect(await shard.catchUp()).toBe(true);
   expect(runs).toMatchObject({ rollup: before.rollup + 1, publish: before.publish + 1 });
-  expect(await shard.settle()).toBe(false);
+  expect(await shard.catchUp()).toBe(false);
   await end();
 });
 
-test('a shard does not settle while a stage fails, or a roll-up leaves a part of its work to its next run', async () => {
+test('a shard has not caught up while a stage fails, or a roll-up leaves a part of its work to its next run', async () => {
   let outcome: 'more' | 'fails' | 'done' = 'done';
   let published = 0;
   const { shard, end } = setUp(
@@ -260,15 +260,15 @@ test('a shard does not settle while a stage fails, or a roll-up leaves a part of
   );
   await until('all ran', () => published > 0);
   outcome = 'more';
-  expect(await shard.settle()).toBe(false);
+  expect(await shard.catchUp()).toBe(false);
   outcome = 'done';
-  expect(await shard.settle()).toBe(true);
+  expect(await shard.catchUp()).toBe(true);
   outcome = 'fails';
-  expect(await shard.settle()).toBe(false);
+  expect(await shard.catchUp()).toBe(false);
   await end();
 });
 
-test('a shard that settles during a roll-up rolls up again, because that one may have begun before the newest messages landed', async () => {
+test('a shard that catches up during a roll-up rolls up again, because that one may have begun before the newest messages landed', async () => {
   const rollup = Promise.withResolvers<void>();
   const seen: string[] = [];
   const { shard, end } = setUp(
@@ -283,9 +283,9 @@ test('a shard that settles during a roll-up rolls up again, because that one may
   );
   await until('it rolls up', () => seen.at(-1) === 'rolling up');
   const before = seen.length;
-  const settled = shard.settle();
+  const caughtUp = shard.catchUp();
   rollup.resolve();
-  expect(await settled).toBe(true);
+  expect(await caughtUp).toBe(true);
   expect(seen.slice(before).filter((one) => one === 'rolling up')).toHaveLength(1);
   expect(seen.at(-1)).toBe('published');
   await end();

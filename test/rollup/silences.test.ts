@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { joinNearStretches } from '../../src/rollup/find-stretches.ts';
+import { joinToFewStretches } from '../../src/rollup/find-stretches.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -35,7 +35,7 @@ test('readings that are days apart are looked at in few stretches, which hold al
         low_ms: BigInt(from * DAY_MS),
         high_ms: BigInt((from + days) * DAY_MS),
       }));
-      const stretches = joinNearStretches(rows);
+      const stretches = joinToFewStretches(rows);
       expect(stretches.length).toBeLessThanOrEqual(8);
       for (const row of rows) {
         const holding = stretches.filter(

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import type { FieldStats } from '../../import/field-stats.ts';
-import { type FieldUse, fieldUses, useText } from '../../import/field-uses.ts';
+import { type FieldUse, fieldUses, usesAsText } from '../../import/field-uses.ts';
 import type { FieldSummary, ImportSummary, MonthEnergy } from '../../import/import-summary.ts';
 import { type SuggestedStream, suggestStreams } from '../../import/suggest-streams.ts';
 import { nearest } from '../../lib/input-words.ts';
@@ -156,7 +156,7 @@ function fieldColumns({ months }: ImportNews) {
       value: ({ values }: NewsField) => (values === null ? '-' : formatCount(values)),
       align: right,
     },
-    { title: 'Read by', value: ({ streams }: NewsField) => useText(streams) },
+    { title: 'Read by', value: ({ streams }: NewsField) => usesAsText(streams) },
     ...(isDone
       ? [
           {

@@ -36,7 +36,7 @@ export function formatPower(watts: number, unit = powerUnit(watts)): string {
   return `${formatIn(watts, unit)}\u00a0${unit.name}`;
 }
 
-/** The number alone: three digits and more. */
+/** The number alone, with at least three significant digits. Whole numbers in the smallest unit. */
 export function formatIn(value: number, { size }: Unit): string {
   const scaled = value / size;
   const digits = size === 1 ? 0 : Math.abs(scaled) < 9.995 ? 2 : 1;

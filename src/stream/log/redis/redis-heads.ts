@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import type { LogHead } from '../stream-log.ts';
-import { offsetFrom } from './redis-replies.ts';
+import { offsetOfEntryId } from './redis-replies.ts';
 
 const NEWS_CHANNEL = /^wattline:stream:\{(.+)\}:news$/;
 
@@ -16,8 +16,8 @@ export async function readRedisHead(
   const [epoch, ...numbers] = await redis.fields(`wattline:stream:{${workgroupId}}:head`, names);
   if (epoch == null || numbers.includes(null)) return undefined;
   const [ms, sequence, trimmedMs, trimmedSequence] = numbers;
-  const lastOffset = offsetFrom(`${ms}-${sequence}`);
-  const trimmed = offsetFrom(`${trimmedMs}-${trimmedSequence}`);
+  const lastOffset = offsetOfEntryId(`${ms}-${sequence}`);
+  const trimmed = offsetOfEntryId(`${trimmedMs}-${trimmedSequence}`);
   return { epoch, next: lastOffset === undefined ? 0n : lastOffset + 1n, isEmpty: lastOffset === trimmed };
 }
 

@@ -29,8 +29,8 @@ export function readLogHead(fields: readonly unknown[]): KnownTail {
   return {
     epoch: epoch!,
     generation: Number(generation),
-    lastOffset: offsetFrom(last!),
-    trimmedThrough: offsetFrom(trimmed!),
+    lastOffset: offsetOfEntryId(last!),
+    trimmedThrough: offsetOfEntryId(trimmed!),
     nextOrdinal: Number(ordinal),
   };
 }
@@ -47,7 +47,7 @@ const KEY_AT = 7;
 export function readSpan(entry: unknown): ChunkSpan | undefined {
   if (entry === null) return undefined;
   const [id, fields] = entry as Entry;
-  const lastOffset = offsetFrom(String(id))!;
+  const lastOffset = offsetOfEntryId(String(id))!;
   return {
     firstOffset: lastOffset - BigInt(String(fields[COUNT_AT])) + 1n,
     lastOffset,
@@ -66,13 +66,13 @@ export function offsetParts(offset: Offset | undefined): { ms: number; sequence:
   return { ms, sequence: Number(offset - offsetOf(ms)) };
 }
 
-export function idOf(offset: Offset): string {
+export function entryIdOf(offset: Offset): string {
   const { ms, sequence } = offsetParts(offset);
   return `${ms}-${sequence}`;
 }
 
 /** The offset of an id; undefined for `-1-0`, which means no offset. */
-export function offsetFrom(id: string): Offset | undefined {
+export function offsetOfEntryId(id: string): Offset | undefined {
   const at = id.lastIndexOf('-');
   const ms = Number(id.slice(0, at));
   return ms < 0 ? undefined : offsetOf(ms) + BigInt(id.slice(at + 1));

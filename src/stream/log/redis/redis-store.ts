@@ -9,11 +9,11 @@ import type { RedisValue, StoredValue } from '../../../redis/redis-script.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import {
   type Entry,
+  entryIdOf,
   type Fields,
-  idOf,
   type KnownTail,
   messagesKeyOf,
-  offsetFrom,
+  offsetOfEntryId,
   offsetParts,
   readLogHead,
   readSpan,
@@ -176,12 +176,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       );
       const [, first, ordinal] = answer;
       if (first === null) return 'outdated';
-      return placeChunk(chunk, offsetFrom(String(first))!, Number(String(ordinal)));
+      return placeChunk(chunk, offsetOfEntryId(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {
       const values = argumentsOf(pageScript, {
-        firstId: idOf(from),
-        lastId: to === undefined ? '+' : idOf(to),
+        firstId: entryIdOf(from),
+        lastId: to === undefined ? '+' : entryIdOf(to),
         messagesWanted,
         bytesMax: PAGE_BYTES_MAX,
       });

@@ -1,6 +1,6 @@
 import type { Offset } from '../../../contract/offset.ts';
 import type { Logger } from '../../../lib/logger.ts';
-import { type Fields, type KnownTail, offsetFrom, readLogHead } from './redis-replies.ts';
+import { type Fields, type KnownTail, offsetOfEntryId, readLogHead } from './redis-replies.ts';
 
 export interface TailListeners {
   /** New messages are stored, up to `known.lastOffset`. */
@@ -62,11 +62,11 @@ export function createRedisTail(options: { workgroupId: string; sender: string; 
       if (match === null) return doubt();
       const [, from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = match;
       if (from === sender) return;
-      const lastOffset = offsetFrom(lastId!);
+      const lastOffset = offsetOfEntryId(lastId!);
       if (epoch === known.epoch && !isAfter(lastOffset, known.lastOffset)) return;
       const continues =
         epoch === known.epoch &&
-        offsetFrom(beforeId!) === known.lastOffset &&
+        offsetOfEntryId(beforeId!) === known.lastOffset &&
         Number(beforeOrdinal) === known.nextOrdinal;
       if (!continues) return doubt();
       known = { ...known, lastOffset, nextOrdinal: Number(ordinal) };
