@@ -10,7 +10,6 @@ import type { S3Settings } from '../../src/storage/s3-store.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
 import { landMessages } from '../publish/publish-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
@@ -45,7 +44,7 @@ async function openWith(s3: S3Settings, dataDir: string, clock: Clock, logger: L
   return { open, store: workgroupStore(assignment.storage, 'acme')! };
 }
 
-test.skipIf(!isSoak || s3Missing)(
+test.skipIf(s3Missing)(
   'what is in the bucket is acknowledged, even if the collection fails or hangs',
   async () => {
     const s3 = await s3ForTests();
@@ -80,7 +79,7 @@ test.skipIf(!isSoak || s3Missing)(
   },
 );
 
-test.skipIf(!isSoak || s3Missing)('owners that change within the hour collect too', async () => {
+test.skipIf(s3Missing)('owners that change within the hour collect too', async () => {
   const s3 = await s3ForTests();
   const dataDirs = [tempDir(), tempDir()];
   const clock = createAheadClock();

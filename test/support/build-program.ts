@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { build } from 'vite';
+import type { TestProject } from 'vitest/node';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { programBuilds, programEntries, programRoot } from './program-folder.ts';
+import { canStartProgram } from './starts-program.ts';
 import { createUpProcess } from './up-process.ts';
 
 /** Packages that read files from their own folder. */
@@ -16,11 +18,19 @@ const separatePackages = [
 ];
 
 /**
- * Bundles the program and its packages into a few files, because a process that a test starts then needs a
- * third less of the processor until it is ready. It does nothing if the bundle exists. It runs once before
- * all test files.
+ * Runs once before all test files. It builds the program if a chosen file can start it. In watch mode it
+ * always builds, because other files can be chosen later.
  */
-export async function setup(): Promise<void> {
+export async function setup({ vitest }: TestProject): Promise<void> {
+  const paths = vitest.state.getPaths().map((path) => relative(programRoot, path));
+  if (vitest.config.watch || canStartProgram(paths)) await buildProgram();
+}
+
+/**
+ * Bundles the program and its packages into a few files, because a process that a test starts then needs a
+ * third less of the processor until it is ready. It does nothing if the bundle exists.
+ */
+export async function buildProgram(): Promise<void> {
   const folder = process.env.WATTLINE_TEST_PROGRAM;
   if (folder === undefined || existsSync(folder)) return;
   mkdirSync(programBuilds, { recursive: true });

@@ -43,6 +43,7 @@ export const onlyInSoak: readonly string[] = [
   'test/jobs/due-jobs.test.ts',
   'test/jobs/worker-pglite.test.ts',
   'test/jobs/worker-redis-away.test.ts',
+  'test/pipeline/collect-in-background.test.ts',
   'test/release/compose.test.ts',
   'test/release/read-only.test.ts',
   'test/release/tarball.test.ts',

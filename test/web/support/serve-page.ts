@@ -10,7 +10,7 @@ import { buildPage } from '../../../.ci/build-page.mjs';
 import type { TelemetryItem } from '../../../src/contract/messages.ts';
 import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../src/lib/time.ts';
 import { createSite, type Site } from '../../../src/simulate/create-site.ts';
-import { setup as buildProgram } from '../../support/build-program.ts';
+import { buildProgram } from '../../support/build-program.ts';
 import { type FilledDays, fillDays, filledDevices } from '../../support/fill-days.ts';
 import { isFull } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
@@ -61,7 +61,7 @@ export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
  * meter that is uploaded, and a gap that can be filled; `torn` a gap that cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  // The order of global setups is not defined.
+  // The test files of the page start no process. This setup starts one for all of them.
   await buildProgram();
   const browser = findBrowser();
   if (!browser) {
