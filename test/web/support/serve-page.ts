@@ -61,7 +61,7 @@ export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
  * meter that is uploaded, and a gap that can be filled; `torn` a gap that cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  // The test files of the page start no process. This setup starts one for all of them.
+  // The general setup does not build it for test files that only use the service of this setup.
   await buildProgram();
   const browser = findBrowser();
   if (!browser) {
