@@ -13,7 +13,8 @@ import { openReport } from './report-fixture.ts';
 const DAY = '2026-06-01';
 const NEXT = '2026-06-02';
 const range = `startDate=${DAY}&endDate=${NEXT}`;
-const [hybrid, lost, named, plain, later] = [1, 2, 3, 4, 5].map(deviceId) as [
+const [hybrid, lost, named, plain, later, earlier] = [1, 2, 3, 4, 5, 6].map(deviceId) as [
+  string,
   string,
   string,
   string,
@@ -31,6 +32,7 @@ const settings = {
     { source: 'load', role: 'consumption' as const },
     { source: 'feed*', role: 'grid_export' as const },
     { device: later, source: 'x', role: 'production' as const, from: NEXT },
+    { device: earlier, source: 'x', role: 'production' as const, to: DAY },
   ],
   meters: [{ code: 'H', device: hybrid }],
 };
@@ -50,6 +52,8 @@ const energies: ReadonlyArray<
   [plain, 'solar', 1_000, 1_000],
   [later, 'x', 5, 6],
   [later, 'y', 10, 20],
+  [earlier, 'x', 7, 8],
+  [earlier, 'y', 30, 40],
 ];
 
 async function openDevices() {
@@ -88,6 +92,8 @@ const expected: Record<string, Record<string, [wh: number | null, ...flags: stri
     [plain]: [60],
     // Neither source has a role on this day.
     [later]: [15, 'undeclared'],
+    // This is the last day of its role.
+    [earlier]: [7, 'undeclared'],
   },
   [NEXT]: {
     [hybrid]: [20_000, 'mixed', 'undeclared'],
@@ -95,6 +101,7 @@ const expected: Record<string, Record<string, [wh: number | null, ...flags: stri
     [named]: [300],
     [plain]: [70],
     [later]: [6, 'undeclared'],
+    [earlier]: [48, 'undeclared'],
   },
 };
 
@@ -107,7 +114,7 @@ test('energy of different roles is never added: report, details, profile, lake a
 
   const plainAnswer = await at.read(`daily-energy?${range}`);
   expect(plainAnswer.body).toEqual({ [DAY]: energyOf(DAY), [NEXT]: energyOf(NEXT) });
-  expect(plainAnswer.headers.get('Wattline-Flags')).toBe('mixed=4, undeclared=4, incomplete=1');
+  expect(plainAnswer.headers.get('Wattline-Flags')).toBe('mixed=4, undeclared=6, incomplete=1');
 
   const details = (await at.read(`daily-energy/details?${range}`)).body as Record<
     string,
@@ -138,7 +145,7 @@ test('energy of different roles is never added: report, details, profile, lake a
   const lake = await at.analyse(
     "SELECT day::VARCHAR, device::VARCHAR, energy_wh::DOUBLE, array_to_string(flags, ' ') FROM device_daily_energy",
   );
-  expect(lake).toHaveLength(10);
+  expect(lake).toHaveLength(12);
   for (const [day, device, energyWh, flags] of lake) {
     const [wh, ...wanted] = expected[String(day)]![String(device)]!;
     expect([day, device, energyWh, flags]).toEqual([day, device, wh, wanted.join(' ')]);
@@ -186,12 +193,15 @@ test('the lake lists the sources that count, with their days and the reason', as
     ['y', null, true, 'whole', null, '2026-06-01'],
   ]);
   expect(
-    await at.analyse('SELECT DISTINCT source, role, valid_from::VARCHAR FROM source_role ORDER BY source'),
+    await at.analyse(
+      'SELECT DISTINCT source, role, valid_from::VARCHAR, valid_to::VARCHAR FROM source_role ORDER BY ALL NULLS FIRST',
+    ),
   ).toEqual([
-    ['feed_in', 'grid_export', null],
-    ['load', 'consumption', null],
-    ['solar', 'production', null],
-    ['x', 'production', '2026-06-02'],
+    ['feed_in', 'grid_export', null, null],
+    ['load', 'consumption', null, null],
+    ['solar', 'production', null, null],
+    ['x', 'production', null, '2026-06-01'],
+    ['x', 'production', '2026-06-02', null],
   ]);
 });
 
