@@ -20,7 +20,10 @@ testPage(
       expect(words, view).not.toMatch(/NaN|undefined|null|Infinity|Invalid|\[object/);
       expect(words.length, view).toBeGreaterThan(30);
     }
-    expect(answers.filter(({ status }) => status >= 400)).toEqual([]);
+    // Once a generation without devices is published, the answer to a balance is 404: no source has a role.
+    const isExpected = ({ status, url }: (typeof answers)[number]) =>
+      status < 400 || (status === 404 && url.includes('/balance?'));
+    expect(answers.filter((answer) => !isExpected(answer))).toEqual([]);
     expect(complaints).toEqual([]);
   },
 );
