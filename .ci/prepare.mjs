@@ -140,8 +140,8 @@ function ensureBroker() {
 
 /**
  * Unpacks Debian's browser without a window into the user's cache, as above. The tests of the web page look for it there
- * (test/web/support/find-browser.ts). A browser with windows takes six times as much of the processor for a page, so it is used only where
- * this one is not to be had.
+ * (test/web/support/find-browser.ts). A browser with windows takes six times as much of the processor for a page, so it is used only if
+ * this one cannot be fetched.
  */
 function ensureBrowser() {
   if (process.env.WATTLINE_TEST_BROWSER || has('chromium-headless-shell')) return;
@@ -151,13 +151,14 @@ function ensureBrowser() {
   const packages = ['chromium-headless-shell', 'chromium-common'];
   const hasOther = ['chromium', 'google-chrome'].some(has);
   if (hasOther && packageNames(packages).length === 0) return;
-  const skipped = (why) =>
-    hasOther ||
+  const skipped = (why) => {
+    if (hasOther) return;
     say(
       `no browser for the tests (${why}): the tests of the web page will be skipped.\n` +
         '  On Debian or Ubuntu it is the package chromium-headless-shell.\n' +
         '  Or name one: WATTLINE_TEST_BROWSER=/path/to/chromium npm test',
     );
+  };
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
   say('fetching a browser, which the tests of the web page need (apt-get download, about 100 MB) ...');
   const problem = unpackPackages(packages, folder);

@@ -16,8 +16,8 @@ export function PeriodPicker(props: {
   kinds?: ReadonlyArray<'week' | 'month' | 'year'>;
 }) {
   const { period, today, linkTo, kinds = allKinds } = props;
-  const kind = lengthOf(period);
-  // Another kind of period shows the one that contains the end of the current period, or today if that end is
+  const length = lengthOf(period);
+  // Another length shows the period that contains the end of the current period, or today if that end is
   // later than today.
   const anchor = period.to > today && period.from <= today ? today : period.to;
   const go = (next: ShownPeriod) => {
@@ -31,7 +31,7 @@ export function PeriodPicker(props: {
           <a
             key={option}
             href={linkTo(periodAround(option, anchor))}
-            aria-current={option === kind ? 'true' : undefined}
+            aria-current={option === length ? 'true' : undefined}
           >
             {option[0]!.toUpperCase() + option.slice(1)}
           </a>
