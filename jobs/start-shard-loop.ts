@@ -27,7 +27,10 @@ export interface ShardLoop {
   noteUse(): void;
   /** The time since the last news, change or use. 0 while work is asked for, under way or failing. */
   idleMs(): number;
-  /** Rolls up and publishes what time alone has changed. @returns false if it failed or if there is news */
+  /**
+   * Rolls up and publishes what time alone has changed.
+   * @returns false if it failed, if work is left, or if there is news
+   */
   catchUp(): Promise<boolean>;
   /** Begins no more runs, aborts the current ones, and waits for at most `withinMs`. */
   stop(withinMs: number): Promise<'stopped' | 'abandoned'>;

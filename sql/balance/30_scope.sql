@@ -79,7 +79,7 @@ LEFT JOIN declared ON declared.scope_id = sc.scope_id AND declared.own_day = od.
 -- Finds what can be computed of a scope on each local day. One unknown role is computed. If import and export
 -- are both unknown, they count as one, because the rest of the balance is one or the other. One row for each
 -- scope and local day.
--- Reads scope and scope_role. The netting that scope allows: import and export can be computed from the rest.
+-- Reads scope and scope_role. Import and export of a scope that allows netting are computed from the rest.
 -- scope_day:
 --   scope_id, own_day
 --   way             measured, computed, netted, not_netted (only the difference of import and export is

@@ -47,7 +47,7 @@ UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM re
 
 -- name: derive_readings
 -- Makes readings from the growth between neighbouring values of the touched registers. If a register fell,
--- the energy of that interval is unknown (null). The quality is the worse one of the two values. The readings
+-- the energy of that interval is unknown (null). The worse quality of the two values counts. The readings
 -- replace the register values in incoming, so that the statements of intervals compare and store them.
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
