@@ -58,11 +58,12 @@ export function silentWorkerTroubles(
   nowMs: UtcMs,
 ): Trouble[] {
   const { workgroupId, processId, updatedAtMs, hasStopped } = status;
+  if (hasStopped || isFresh(status, nowMs)) return [];
   const owner = readControlFile(dataDir, workgroupId);
   const isOpen = owner?.pid === processId && owner.machine === machineName() && isAlive(processId);
   // A worker that a signal has stopped is a problem of `storageTroubles`.
-  if (!isOpen || hasStopped || isFresh(status, nowMs) || processFacts(processId)?.isStopped) return [];
-  const message = `its worker, process ${processId}, runs, but has written no status since ${formatInstant(updatedAtMs)}; its log has the cause, such as a full disk`;
+  if (!isOpen || processFacts(processId)?.isStopped) return [];
+  const message = `its worker, process ${processId}, runs, but has written no status since ${formatInstant(updatedAtMs)}; look for the cause in its log, such as a full disk`;
   return [{ workgroupId, sinceMs: updatedAtMs, stage: 'store', state: 'failing', message }];
 }
 

@@ -44,7 +44,7 @@ test('a worker that runs and writes no status is a trouble; one that has stopped
       sinceMs: writtenMs,
       stage: 'store',
       state: 'failing',
-      message: `its worker, process ${pid}, runs, but has written no status since 1970-01-01T00:16:40.000Z; its log has the cause, such as a full disk`,
+      message: `its worker, process ${pid}, runs, but has written no status since 1970-01-01T00:16:40.000Z; look for the cause in its log, such as a full disk`,
     },
   ]);
   expect(of(status, writtenMs + 1_000)).toEqual([]);
