@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts';
+import { childNamed, elementsOf, type XmlElement, XmlError } from '../lib/xml-elements.ts';
 import { type ZipArchive, ZipError } from './read-zip.ts';
-import { attributeOf, elementsOf, firstTextOf, textOf, type XmlElement } from './sheet-xml.ts';
 
 /** A sheet of a workbook. */
 export interface WorkbookSheet {
@@ -35,33 +35,33 @@ export function openWorkbook(
   if (workbook === undefined) throw new ZipError('is not a workbook: it has no xl/workbook.xml');
   const relations = partOf(archive, 'xl/_rels/workbook.xml.rels') ?? '';
   const targets = new Map(
-    readUpTo(DECLARED_MAX, relations, 'Relationship', ({ tag }) => [
-      attributeOf(tag, 'Id'),
-      attributeOf(tag, 'Target') ?? '',
+    readUpTo(DECLARED_MAX, relations, { name: 'Relationship' }, ({ attributes }) => [
+      attributes.Id,
+      attributes.Target ?? '',
     ]),
   );
-  const is1904 = [...elementsOf(workbook, 'workbookPr')].some(({ tag }) =>
-    ['1', 'true'].includes(attributeOf(tag, 'date1904') ?? ''),
-  );
+  const is1904 = readUpTo(DECLARED_MAX, workbook, { name: 'workbookPr' }, ({ attributes }) =>
+    ['1', 'true'].includes(attributes.date1904 ?? ''),
+  ).includes(true);
   let shared: { texts: string[]; dates: boolean[] } | undefined;
-  return readUpTo(DECLARED_MAX, workbook, 'sheet', ({ tag }) => ({
-    name: attributeOf(tag, 'name') ?? '',
-    isHidden: ['hidden', 'veryHidden'].includes(attributeOf(tag, 'state') ?? ''),
+  return readUpTo(DECLARED_MAX, workbook, { name: 'sheet' }, ({ attributes }) => ({
+    name: withoutEscapes(attributes.name ?? ''),
+    isHidden: ['hidden', 'veryHidden'].includes(attributes.state ?? ''),
     *rows() {
-      const target = targets.get(attributeOf(tag, 'r:id') ?? attributeOf(tag, 'id'));
+      const target = targets.get(attributes['r:id'] ?? attributes.id);
       const path = target?.startsWith('/') ? target.slice(1) : `xl/${target}`;
       const xml = partOf(archive, path);
       if (xml === undefined) throw new ZipError(`is damaged: it has no ${path}`);
       shared ??= { texts: sharedTexts(archive, max.cells), dates: dateStyles(archive) };
       const context = { ...shared, is1904, left: { ...max } };
       let row = 0;
-      for (const { tag: rowTag, inner } of elementsOf(xml, 'row')) {
+      for (const element of elementsIn(xml, { name: 'row' })) {
         // Empty rows are not in the file. Messages name a row by its number.
-        const number = Math.min(ROWS_MAX, Number(attributeOf(rowTag, 'r') ?? row + 1));
+        const number = Math.min(ROWS_MAX, Number(element.attributes.r ?? row + 1));
         for (; row + 1 < number; row++) yield [];
         row += 1;
         if (row > ROWS_MAX) throw new ZipError(`has more than ${ROWS_MAX.toLocaleString('en')} rows`);
-        yield cellsOf(inner, context);
+        yield cellsOf(element, context);
       }
     },
   }));
@@ -74,36 +74,64 @@ function partOf(archive: ZipArchive, path: string): string | undefined {
     .replace(/^\uFEFF/, '');
 }
 
+/** The elements of a name, and of a parent if one is given. */
+interface WantedElements {
+  name: string;
+  parent?: string;
+}
+
+/** @throws ZipError if the text is damaged */
+function* elementsIn(xml: string, { name, parent }: WantedElements): Generator<XmlElement> {
+  try {
+    yield* elementsOf(xml, name, parent);
+  } catch (error) {
+    throw error instanceof XmlError ? new ZipError(`is damaged: ${error.message}`) : error;
+  }
+}
+
 /**
- * What `of` makes of the elements with a local name.
+ * What `of` makes of the wanted elements.
  * @throws ZipError if there are more than `max`, because a small file can have very many empty ones
  */
-function readUpTo<T>(max: number, xml: string, name: string, of: (element: XmlElement) => T): T[] {
+function readUpTo<T>(max: number, xml: string, wanted: WantedElements, of: (element: XmlElement) => T): T[] {
   const read: T[] = [];
-  for (const element of elementsOf(xml, name)) {
-    if (read.length === max) throw new ZipError(`has more than ${max.toLocaleString('en')} elements ${name}`);
+  for (const element of elementsIn(xml, wanted)) {
+    if (read.length === max)
+      throw new ZipError(`has more than ${max.toLocaleString('en')} elements ${wanted.name}`);
     read.push(of(element));
   }
   return read;
 }
 
+/** The text of all runs in an element, without the reading aids of Japanese (`rPh`). */
+function textOf(element: XmlElement): string {
+  return element.children
+    .filter(({ name }) => name !== 'rPh')
+    .map((child) => (child.name === 't' ? withoutEscapes(child.text) : textOf(child)))
+    .join('');
+}
+
+/** Replaces escapes such as `_x000A_` by their characters (ECMA-376, part 1, section 22.9.2.19). */
+function withoutEscapes(text: string): string {
+  return text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
 function sharedTexts(archive: ZipArchive, max: number): string[] {
   const xml = partOf(archive, 'xl/sharedStrings.xml') ?? '';
-  return readUpTo(max, xml, 'si', ({ inner }) => textOf(inner));
+  return readUpTo(max, xml, { name: 'si' }, textOf);
 }
 
 /** For each cell style: true if its number format shows a date or a time. */
 function dateStyles(archive: ZipArchive): boolean[] {
   const xml = partOf(archive, 'xl/styles.xml') ?? '';
   const formats = new Map(
-    readUpTo(DECLARED_MAX, xml, 'numFmt', ({ tag }) => [
-      Number(attributeOf(tag, 'numFmtId')),
-      attributeOf(tag, 'formatCode') ?? '',
+    readUpTo(DECLARED_MAX, xml, { name: 'numFmt' }, ({ attributes }) => [
+      Number(attributes.numFmtId),
+      attributes.formatCode ?? '',
     ]),
   );
-  const [styles] = elementsOf(xml, 'cellXfs');
-  return readUpTo(DECLARED_MAX, styles?.inner ?? '', 'xf', ({ tag }) => {
-    const id = Number(attributeOf(tag, 'numFmtId') ?? 0);
+  return readUpTo(DECLARED_MAX, xml, { name: 'xf', parent: 'cellXfs' }, ({ attributes }) => {
+    const id = Number(attributes.numFmtId ?? 0);
     const code = formats.get(id);
     return code === undefined ? isBuiltInDate(id) : isDateFormat(code);
   });
@@ -127,15 +155,15 @@ interface CellContext {
   left: { cells: number; characters: number };
 }
 
-function cellsOf(row: string, context: CellContext): string[] {
+function cellsOf(row: XmlElement, context: CellContext): string[] {
   const cells: string[] = [];
   let next = 0;
-  for (const { tag, inner } of elementsOf(row, 'c')) {
+  for (const cell of row.children.filter(({ name }) => name === 'c')) {
     context.left.cells -= 1;
-    const at = columnOf(attributeOf(tag, 'r')) ?? next;
+    const at = columnOf(cell.attributes.r) ?? next;
     if (at >= COLUMNS_MAX) continue;
     next = at + 1;
-    const text = cellText(tag, inner, context);
+    const text = cellText(cell, context);
     context.left.characters -= text.length;
     if (Math.min(context.left.cells, context.left.characters) < 0)
       throw new ZipError('has too many cells, or texts that are too long; save the rows you need as CSV');
@@ -157,11 +185,12 @@ function columnOf(place: string | undefined): number | undefined {
   return column - 1;
 }
 
-function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellContext): string {
-  const type = attributeOf(tag, 't') ?? 'n';
-  if (type === 'inlineStr') return textOf(inner).trim();
-  const value = firstTextOf(inner, 'v');
-  if (value === undefined) return '';
+function cellText(cell: XmlElement, { texts, dates, is1904 }: CellContext): string {
+  const type = cell.attributes.t ?? 'n';
+  if (type === 'inlineStr') return textOf(cell).trim();
+  const stored = childNamed(cell, 'v');
+  if (stored === undefined) return '';
+  const value = withoutEscapes(stored.text);
   switch (type) {
     case 's':
       return (texts[Number(value)] ?? '').trim();
@@ -171,7 +200,7 @@ function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellCont
     case 'e':
       return '';
     case 'n':
-      return dates[Number(attributeOf(tag, 's') ?? 0)] ? dateText(Number(value), is1904) : value;
+      return dates[Number(cell.attributes.s ?? 0)] ? dateText(Number(value), is1904) : value;
     default:
       return value.trim();
   }

@@ -1,6 +1,7 @@
 /**
  * Finds the type that a caller prefers (RFC 9110, section 12.5.1): the highest `q`; of equal ones, the first.
- * A range with a star names no type, so the caller of this function answers with its default.
+ * A range with a star names no type, so the caller of this function answers with its default. Parameters such
+ * as `charset=utf-8` are ignored: `negotiator` was tried, and finds no type for a range that has one.
  * @param known media types in lower case
  * @returns undefined if none of them is accepted
  */

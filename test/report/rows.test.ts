@@ -196,6 +196,7 @@ test.each([
   ['application/json, text/csv', 'json'],
   ['application/json;q=0.1, application/vnd.apache.parquet;q=0.2', 'parquet'],
   ['application/cbor', 'json'],
+  ['text/csv; charset=utf-8', 'csv'],
   ['text/csv;q=0', 'json'],
   ['text/csv;q=x', 'json'],
   ['APPLICATION/X-NDJSON', 'ndjson'],

@@ -292,6 +292,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
+    htmlparser2: { homes: ['src/lib/xml-elements.ts'] },
     'p-queue': {
       homes: ['src/storage/file-cache.ts', 'src/worker-rpc/'],
     },
