@@ -56,39 +56,61 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
     if (sourceText.length > limits.nameCharactersMax)
       return { reason: 'bad_source', detail: 'its source is too long' };
 
-    let fieldText: string | null = null;
-    if (mapping.long) {
-      fieldText = vectors.text(rowColumns.field, row);
-      if (fieldText === null || fieldText.length > limits.nameCharactersMax) {
-        return { reason: 'bad_field', detail: 'it names no field, or its name is too long' };
-      }
-    }
+    const fieldText = mapping.long ? vectors.text(rowColumns.field, row) : null;
+    if (mapping.long && (fieldText === null || fieldText.length > limits.nameCharactersMax))
+      return { reason: 'bad_field', detail: 'it names no field, or its name is too long' };
 
-    let eventTimeMs = vectors.number(rowColumns.utc, row);
-    if (eventTimeMs === null) {
-      const localMs = vectors.number(rowColumns.local, row);
-      if (localMs !== null) {
-        const instant = clock.toUtc(localMs, `${deviceId ?? deviceText}\0${sourceText}\0${fieldText}`);
-        if (instant === undefined) {
-          const localTime = new Date(localMs).toISOString().slice(0, 19);
-          return {
-            reason: 'no_such_local_time',
-            detail: `clocks of the zone never showed ${localTime}, because they were put forward`,
-          };
-        }
-        eventTimeMs = instant;
-      }
-    }
-    if (eventTimeMs === null || !(eventTimeMs >= 0 && eventTimeMs <= limits.instantMsMax)) {
-      if (eventTimeMs !== null) return { reason: 'bad_time', detail: 'its time is not within 1970 to 9999' };
-      const text = vectors.text(rowColumns.timeText, row);
-      return {
-        reason: 'bad_time',
-        detail: text === null ? 'it has no time' : `its time is ${JSON.stringify(text.slice(0, 100))}`,
-      };
-    }
+    const seriesName = () => `${deviceId ?? deviceText}\0${sourceText}\0${fieldText}`;
+    const eventTimeMs = eventTimeOf(vectors, row, seriesName);
+    if (typeof eventTimeMs !== 'number') return eventTimeMs;
 
     reserveMessage(columns);
+    const rejection = appendValues(columns, vectors, row, fieldText);
+    if (rejection) return rejection;
+    const index = columns.count;
+    columns.offset[index * 2] = Number(offset & 0xffff_ffffn);
+    columns.offset[index * 2 + 1] = Number(offset >> 32n);
+    columns.table[index] = tableId;
+    columns.source[index] = sourceText === '' ? fixedSource : names.idOf(sourceText);
+    columns.kind[index] = 0;
+    columns.device.set(device, index * 4);
+    columns.deviceValid[index] = 1;
+    setWords(columns.eventTime, index, Math.trunc(eventTimeMs));
+    setWords(columns.storeTime, index, options.storeTimeMs);
+    columns.messageIdValid[index] = 0;
+    columns.count = index + 1;
+    return undefined;
+  }
+
+  /**
+   * The time of a row, or why it is rejected.
+   * @param seriesName of the row. Where clocks repeat an hour, the rows of a series tell which time is meant
+   */
+  function eventTimeOf(vectors: Vectors, row: number, seriesName: () => string): UtcMs | Rejection {
+    let eventTimeMs = vectors.number(rowColumns.utc, row);
+    const localMs = eventTimeMs === null ? vectors.number(rowColumns.local, row) : null;
+    if (localMs !== null) {
+      const instant = clock.toUtc(localMs, seriesName());
+      if (instant === undefined) return noSuchLocalTime(localMs);
+      eventTimeMs = instant;
+    }
+    if (eventTimeMs === null) {
+      const text = vectors.text(rowColumns.timeText, row);
+      const detail = text === null ? 'it has no time' : `its time is ${JSON.stringify(text.slice(0, 100))}`;
+      return { reason: 'bad_time', detail };
+    }
+    if (!(eventTimeMs >= 0 && eventTimeMs <= limits.instantMsMax))
+      return { reason: 'bad_time', detail: 'its time is not within 1970 to 9999' };
+    return eventTimeMs;
+  }
+
+  /** Appends the values of the row to the next message, or returns why the row is rejected. */
+  function appendValues(
+    columns: MessageColumns,
+    vectors: Vectors,
+    row: number,
+    fieldText: string | null,
+  ): Rejection | undefined {
     const index = columns.count;
     let fieldEnd = columns.fieldStart[index]!;
     reserveFields(columns, fieldEnd + valueCount);
@@ -108,25 +130,10 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
       // This text is a whole number beyond 2^53, so the row has a number.
       hasNumber ||= /^-?\d/.test(json);
     }
-    if (!hasNumber) {
-      return {
-        reason: 'no_number',
-        detail: other === '' ? 'it has no value' : 'it has no number',
-      };
-    }
+    if (!hasNumber)
+      return { reason: 'no_number', detail: other === '' ? 'it has no value' : 'it has no number' };
     columns.fieldStart[index + 1] = fieldEnd;
     if (other !== '') columns.other.set(index, `{${other}}`);
-    columns.offset[index * 2] = Number(offset & 0xffff_ffffn);
-    columns.offset[index * 2 + 1] = Number(offset >> 32n);
-    columns.table[index] = tableId;
-    columns.source[index] = sourceText === '' ? fixedSource : names.idOf(sourceText);
-    columns.kind[index] = 0;
-    columns.device.set(device, index * 4);
-    columns.deviceValid[index] = 1;
-    setWords(columns.eventTime, index, Math.trunc(eventTimeMs));
-    setWords(columns.storeTime, index, options.storeTimeMs);
-    columns.messageIdValid[index] = 0;
-    columns.count = index + 1;
     return undefined;
   }
 
@@ -164,6 +171,14 @@ export const CONTENT_CHARACTERS_MAX = 2_000;
 interface Rejection {
   reason: RejectionReason;
   detail: string;
+}
+
+function noSuchLocalTime(localMs: number): Rejection {
+  const localTime = new Date(localMs).toISOString().slice(0, 19);
+  return {
+    reason: 'no_such_local_time',
+    detail: `clocks of the zone never showed ${localTime}, because they were put forward`,
+  };
 }
 
 function unknownDevice(text: string | null): string {

@@ -4,7 +4,7 @@ import type { Balances } from '../../src/web/facts/answers.ts';
 import { balanceColumns, seriesColumns } from '../../src/web/facts/energy-columns.ts';
 import { comparableOf, stack, totalOf } from '../../src/web/pictures/bar-data.ts';
 import { shiftDay } from '../../src/web/words/local-days.ts';
-import { monthTick } from '../../src/web/words/time-words.ts';
+import { columnTick } from '../../src/web/words/time-words.ts';
 import { dayOfSeries, roof, today } from './support/days-of-series.ts';
 
 const frame = (from: string, to: string) => ({ period: { from, to }, grain: 'day' as const, today });
@@ -186,7 +186,7 @@ test('the balance of today says that it ends with the last quarter of an hour th
 
 test('the axis of months has the year at its beginning and in each January', () => {
   const months = ['2025-11', '2025-12', '2026-01', '2026-02'];
-  expect(months.map((month) => /\d{4}/.test(monthTick(month, '2025-11')))).toEqual([
+  expect(months.map((month) => /\d{4}/.test(columnTick(month, '2025-11-01')))).toEqual([
     true,
     false,
     true,

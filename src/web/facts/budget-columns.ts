@@ -2,7 +2,7 @@ import { type BarColumn, type BarSeries, withBeginning } from '../pictures/bar-d
 import type { LocalDay } from '../words/local-days.ts';
 import { exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, grainOf, type ShownPeriod } from '../words/periods.ts';
-import { columnName, dayTick, monthTick } from '../words/time-words.ts';
+import { columnName, columnTick } from '../words/time-words.ts';
 import type { Reconciliation, Variance } from './answers.ts';
 
 export const actualSeries: readonly BarSeries[] = [{ key: 'actual', name: 'Actual', tone: '1', side: 1 }];
@@ -13,36 +13,46 @@ export const actualSeries: readonly BarSeries[] = [{ key: 'actual', name: 'Actua
 export function budgetColumns(variance: Variance, period: ShownPeriod, today: LocalDay): BarColumn[] {
   const grain = grainOf(period) === 'day' ? 'day' : 'month';
   return withBeginning(
-    columnsOf(period, grain).map((key): BarColumn => {
-      const day = variance.days[key];
-      const month = variance.months[key];
-      const actualWh = day ? day.actualWh : month && month.comparedDays > 0 ? month.actualWh : null;
-      const budgetWh = day ? day.budgetWh : (month?.budgetOfAllDaysWh ?? null);
-      const isFuture = key >= today.slice(0, key.length) && actualWh === null;
-      const short = month ? month.elapsedDays - month.comparedDays : 0;
-      return {
-        key,
-        tick: grain === 'month' ? monthTick(key, period.from.slice(0, 7)) : dayTick(key, period.from),
-        name: columnName(key),
-        values: [actualWh],
-        reference: budgetWh,
-        state:
-          actualWh !== null ? (key === today ? 'provisional' : 'measured') : isFuture ? 'future' : 'missing',
-        // Today is always partial, because it is not over.
-        mark: (day?.partial && key !== today) || short > 0 ? 'doubtful' : undefined,
-        notes: [
-          actualWh === null
-            ? isFuture
-              ? 'not known yet'
-              : 'no data'
-            : `${formatEnergy(actualWh)} (${exactEnergy(actualWh)})`,
-          ...(budgetWh === null ? ['no budget'] : [`budget ${formatEnergy(budgetWh)}`]),
-          ...(day?.partial ? ['only a part of the day is measured'] : []),
-          ...(short > 0 ? [`${plural(short, 'day')} left out`] : []),
-        ],
-      };
-    }),
+    columnsOf(period, grain).map((key) => ({
+      key,
+      tick: columnTick(key, period.from),
+      name: columnName(key),
+      ...comparisonOf(variance, key, today),
+    })),
   );
+}
+
+/** @param key a day or a month */
+function comparisonOf(
+  { days, months }: Variance,
+  key: string,
+  today: LocalDay,
+): Pick<BarColumn, 'values' | 'reference' | 'state' | 'mark' | 'notes'> {
+  const day = days[key];
+  const month = months[key];
+  const actualWh = day ? day.actualWh : month && month.comparedDays > 0 ? month.actualWh : null;
+  const budgetWh = day ? day.budgetWh : (month?.budgetOfAllDaysWh ?? null);
+  const leftOut = month ? month.elapsedDays - month.comparedDays : 0;
+  // Today is always partial, because it is not over.
+  const isInPart = (day?.partial && key !== today) || leftOut > 0;
+  const column = {
+    values: [actualWh],
+    reference: budgetWh,
+    mark: isInPart ? ('doubtful' as const) : undefined,
+  };
+  const notes = [
+    ...(budgetWh === null ? ['no budget'] : [`budget ${formatEnergy(budgetWh)}`]),
+    ...(day?.partial ? ['only a part of the day is measured'] : []),
+    ...(leftOut > 0 ? [`${plural(leftOut, 'day')} left out`] : []),
+  ];
+  if (actualWh !== null) {
+    const energy = `${formatEnergy(actualWh)} (${exactEnergy(actualWh)})`;
+    return { ...column, state: key === today ? 'provisional' : 'measured', notes: [energy, ...notes] };
+  }
+  const hasEnded = key < today.slice(0, key.length);
+  return hasEnded
+    ? { ...column, state: 'missing', notes: ['no data', ...notes] }
+    : { ...column, state: 'future', notes: ['not known yet', ...notes] };
 }
 
 /** A day that is left out of a comparison, and why. */

@@ -3,7 +3,7 @@ import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, daysOfColumn, type Grain, type ShownPeriod } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
-import { columnName, dayTick, monthTick } from '../words/time-words.ts';
+import { columnName, columnTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
 import { qualityOf, tellingFlags } from './day-quality.ts';
 import { COLOURS, OTHERS, othersName } from './top-series.ts';
@@ -174,54 +174,58 @@ interface ColumnFacts {
   daysKnown: DaysKnown | undefined;
 }
 
-function columnOf(
-  { key, values, total, details, missing, daysKnown }: ColumnFacts,
-  { period, grain, today, hrefOf }: ColumnsView,
-): BarColumn {
-  const known = values.filter((value) => value !== null);
+function columnOf(facts: ColumnFacts, { period, today, hrefOf }: ColumnsView): BarColumn {
+  const { key, values, details, missing = 0 } = facts;
   const isToday = key === today;
-  const isFuture = key > today.slice(0, key.length) || (isToday && known.length === 0);
-  const judged = Object.values(details ?? {}).map((value) => ({
-    ...value,
-    flags: [...tellingFlags(value.flags, isToday)],
-  }));
-  const quality = details && qualityOf(judged, known.length === 0 ? 0 : (missing ?? 0));
-  const isMissing = !isFuture && known.length === 0;
-  // The sources have energy, but not for the whole day. So the balance has no sum.
-  const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
-  // In the current month, today can be missing. That is not a fault.
-  const isRunning = key === today.slice(0, key.length);
-  const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all - (isRunning ? 1 : 0);
-  const notes = isFuture
-    ? [isToday ? 'nothing yet' : 'has not begun']
-    : isMissing
-      ? [isPart ? IN_PART : 'no data', ...(quality?.notes ?? [])]
-      : [
-          total === null ? 'only a part is known' : `${formatEnergy(total)} (${exactEnergy(total)})`,
-          ...(isToday ? [TODAY[missing === undefined ? 'balance' : 'series']] : []),
-          ...(daysKnown && daysKnown.known < daysKnown.all
-            ? [`${countText(daysKnown.known)} of ${plural(daysKnown.all, 'day')} with data`]
-            : []),
-          ...(quality?.notes ?? []),
-        ];
-  return {
+  const isEmpty = values.every((value) => value === null);
+  const quality = details && qualityOf(judgedDetails(details, isToday), isEmpty ? 0 : missing);
+  const mark = isToday ? undefined : quality?.mark;
+  const column = {
     key,
-    tick:
-      grain === 'day'
-        ? dayTick(key, period.from)
-        : grain === 'month'
-          ? monthTick(key, period.from.slice(0, 7))
-          : key,
+    tick: columnTick(key, period.from),
     name: columnName(key),
     href: hrefOf?.(key),
     values,
-    state: isFuture ? 'future' : isMissing ? 'missing' : quality?.isProvisional ? 'provisional' : 'measured',
-    mark: isToday
-      ? undefined
-      : (quality?.mark ?? (isShort && !isMissing && !isFuture ? 'doubtful' : undefined)),
-    notes,
-    ...(isPart && { isPart }),
   };
+  if (key > today.slice(0, key.length) || (isToday && isEmpty))
+    return { ...column, state: 'future', mark, notes: [isToday ? 'nothing yet' : 'has not begun'] };
+  if (isEmpty) {
+    // The sources have energy, but not for the whole day. So the balance has no sum.
+    const isPart = Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
+    const notes = [isPart ? IN_PART : 'no data', ...(quality?.notes ?? [])];
+    return { ...column, state: 'missing', mark, notes, ...(isPart && { isPart }) };
+  }
+  return {
+    ...column,
+    state: quality?.isProvisional ? 'provisional' : 'measured',
+    mark: mark ?? (!isToday && lacksDays(facts, today) ? 'doubtful' : undefined),
+    notes: [...energyNotes(facts, isToday), ...(quality?.notes ?? [])],
+  };
+}
+
+/** The details of a column as its quality is judged. */
+function judgedDetails(details: DayDetails[string], isToday: boolean) {
+  return Object.values(details).map((value) => ({
+    ...value,
+    flags: [...tellingFlags(value.flags, isToday)],
+  }));
+}
+
+/** True if a month has days without data. In the current month, today can be missing. That is not a fault. */
+function lacksDays({ key, daysKnown }: ColumnFacts, today: LocalDay): boolean {
+  const isRunning = key === today.slice(0, key.length);
+  return daysKnown !== undefined && daysKnown.known < daysKnown.all - (isRunning ? 1 : 0);
+}
+
+/** What is said about the energy of a column that has some. */
+function energyNotes({ total, missing, daysKnown }: ColumnFacts, isToday: boolean): string[] {
+  return [
+    total === null ? 'only a part is known' : `${formatEnergy(total)} (${exactEnergy(total)})`,
+    ...(isToday ? [TODAY[missing === undefined ? 'balance' : 'series']] : []),
+    ...(daysKnown && daysKnown.known < daysKnown.all
+      ? [`${countText(daysKnown.known)} of ${plural(daysKnown.all, 'day')} with data`]
+      : []),
+  ];
 }
 
 /** The columns of a period, each with the column of another period at the same place as its reference. */

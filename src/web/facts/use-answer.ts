@@ -67,8 +67,7 @@ export function useAnswer<Answer>(
         if (answered || wasFailed) redraw((count) => count + 1);
       } catch (error) {
         if (unmounted.signal.aborted) return;
-        const failure: Failure =
-          error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
+        const failure = failureOf(error);
         if (failure.kind === 'signed-out') return onSignedOut(failure.message);
         failures += 1;
         failed.current = { key, failure };
@@ -76,10 +75,7 @@ export function useAnswer<Answer>(
         if (failure.kind !== 'busy' && failure.kind !== 'unreachable') return;
       }
       if (unmounted.signal.aborted || (everyMs === 'once' && failures === 0)) return;
-      timer = setTimeout(
-        refresh,
-        failures === 0 ? waitMs : Math.min(LIVE_MS * 2 ** Math.min(failures - 1, 4), WAIT_MS_MAX),
-      );
+      timer = setTimeout(refresh, failures === 0 ? waitMs : waitAfterFailures(failures));
     };
     const onVisible = () => {
       if (!document.hidden && (everyMs !== 'once' || failures > 0)) void refresh();
@@ -103,6 +99,14 @@ export function useAnswer<Answer>(
     isLoading: key !== undefined && !kept && !failure,
     refresh: () => again.current(),
   };
+}
+
+function failureOf(error: unknown): Failure {
+  return error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
+}
+
+function waitAfterFailures(failures: number): number {
+  return Math.min(LIVE_MS * 2 ** Math.min(failures - 1, 4), WAIT_MS_MAX);
 }
 
 function keep(key: string, found: { answer: unknown; etag: string | undefined }): void {

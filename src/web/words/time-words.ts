@@ -54,8 +54,17 @@ export function columnName(column: string): string {
   return format({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(msOf(`${column}-01`));
 }
 
+/**
+ * The label of a column on an axis: a day, a month or a year.
+ * @param first the first day of the picture
+ */
+export function columnTick(column: string, first: LocalDay): string {
+  if (column.length === 10) return dayTick(column, first);
+  return column.length === 4 ? column : monthTick(column, first.slice(0, 7));
+}
+
 /** The label of a month on an axis: the first one, and each January, have the year. */
-export function monthTick(month: string, first: string): string {
+function monthTick(month: string, first: string): string {
   const hasYear = month === first || month.endsWith('-01');
   return hasYear
     ? format({ month: 'short', year: 'numeric', timeZone: 'UTC' }).format(msOf(`${month}-01`))
