@@ -100,20 +100,8 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     for (const [index, workgroup] of config.workgroups.entries())
       noteOldNames(workgroup, oldNamesOfWorkgroups[index] ?? []);
     const loaded: Config = {
-      ...config,
-      dataDir: absolute(config.dataDir),
-      access: {
-        ...config.access,
-        ...(config.access.jwksFile && { jwksFile: absolute(config.access.jwksFile) }),
-      },
+      ...withAbsolutePaths(config, absolute),
       workgroups: [...config.workgroups, ...(more ?? []).flatMap(({ workgroups }) => workgroups)],
-      exports: config.exports.map(({ destination, ...rest }) => ({
-        ...rest,
-        destination: {
-          ...destination,
-          ...(destination.folder && { folder: absolute(destination.folder) }),
-        },
-      })),
     };
     noteOldNames(loaded, oldNames);
     return loaded;
@@ -137,6 +125,20 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
         turnAtMs = performance.now() + TURN_MS;
       }
     },
+  };
+}
+
+/** The configuration with absolute paths in place of those that start at the folder of its file. */
+function withAbsolutePaths(config: Config, absolute: (path: string) => string): Config {
+  const { access, exports } = config;
+  return {
+    ...config,
+    dataDir: absolute(config.dataDir),
+    access: { ...access, ...(access.jwksFile && { jwksFile: absolute(access.jwksFile) }) },
+    exports: exports.map(({ destination, ...rest }) => ({
+      ...rest,
+      destination: { ...destination, ...(destination.folder && { folder: absolute(destination.folder) }) },
+    })),
   };
 }
 
