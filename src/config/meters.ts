@@ -7,6 +7,12 @@ import { refuseTwice } from './refuse-twice.ts';
 
 export const meterDirections = ['production', 'consumption', 'import', 'export'] as const;
 
+/**
+ * The scenarios of budgets with a fixed spelling. A budget can have others. If no scenario is requested, each
+ * meter has on each day the first of these for which it has a budget, otherwise the first other by name.
+ */
+export const budgetScenarios = ['contract', 'P50', 'P90', 'reforecast'] as const;
+
 export const meterCodeSchema = z
   .string()
   .regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -');

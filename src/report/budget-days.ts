@@ -1,3 +1,4 @@
+import { budgetScenarios } from '../config/meters.ts';
 import type { LocalDate } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
@@ -5,12 +6,6 @@ import { invalid, quote } from './day-request.ts';
 import { knownText } from './known-names.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
-
-/**
- * If no scenario is requested, each meter has on each day the first of these for which it has a budget. If it
- * has none of these, it has the first by name.
- */
-const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
 /**
  * Days of budgets as "meter_day"; see report/select_budget_days.
@@ -35,7 +30,7 @@ export function budgetDays(
         start_day: startDay,
         end_day: endDay,
         scenario: scenario ?? null,
-        scenario_order: scenarioOrder,
+        scenario_order: budgetScenarios,
       },
     },
   };

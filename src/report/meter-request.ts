@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
-import type { MeterConfig } from '../config/meters.ts';
+import { budgetScenarios, type MeterConfig } from '../config/meters.ts';
 import { checkRange, DAYS_MAX, daySchema, invalid, quote, zoneParameter } from './day-request.ts';
 import { knownText, meantText } from './known-names.ts';
 import { afterShape } from './lake/wait-for-offset.ts';
@@ -20,11 +20,13 @@ export const rangeShape = {
       example: '2026-11-20',
     }),
 };
-export const scenarioParameter = z.string({ error: 'must be given once' }).optional().meta({
-  description:
-    'Only budgets of this scenario, such as P50, P90, contract or reforecast. Default: for each meter and day the first that has a budget, of contract, P50, P90, reforecast, then the others by name',
-  example: 'P50',
-});
+export const scenarioParameter = z
+  .string({ error: 'must be given once' })
+  .optional()
+  .meta({
+    description: `Only budgets of this scenario, such as P50. Default: for each meter and day the first that has a budget, of ${budgetScenarios.join(', ')}, then the others by name`,
+    example: 'P50',
+  });
 export const meterQuerySchema = z.object({
   ...rangeShape,
   timezone: zoneParameter,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
+import { budgetScenarios } from '../config/meters.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
@@ -71,8 +72,7 @@ const routes: readonly MeterRoute[] = [
   {
     path: 'budget-data',
     summary: 'Budget data',
-    description:
-      'Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so they add up to it. If several periods contain a day, the shortest counts, and the rest of the longer one stays the same. Without `scenario` each meter has on each day the first that has a budget: contract, P50, P90, reforecast, then the first by name; the details say which. A token of device groups sees the budgets of the meters of its devices.',
+    description: `Budget in Wh for each day, by meter. A year, month or other period is spread evenly over its days, so they add up to it. If several periods contain a day, the shortest counts, and the rest of the longer one stays the same. Without \`scenario\` each meter has on each day the first that has a budget: ${budgetScenarios.join(', ')}, then the first by name; the details say which. A token of device groups sees the budgets of the meters of its devices.`,
     kind: 'budget',
     select: 'report/answer_meters',
     answer: budgetDataSchema,

@@ -1,3 +1,4 @@
+import { budgetScenarios } from '../config/meters.ts';
 import { isKnownDate } from '../foreign-table/instant-reader.ts';
 import { clipText } from '../lib/clip-text.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
@@ -14,7 +15,6 @@ interface BudgetPeriod {
 /** Periods of one kind do not overlap. A month can lie within a year. */
 export type Granularity = 'year' | 'month' | 'day' | 'other';
 
-const scenarios = ['P50', 'P90', 'contract', 'reforecast'] as const;
 const PERIOD_DAYS_MAX = 3_660;
 
 export function isBudgetHeader({ energy, period, start, end, month, day, year }: Columns): boolean {
@@ -86,7 +86,7 @@ function scenarioReader({ columns, options, refusals }: TableContext): CellReade
   return ({ line, cells }) => {
     const text = column ? cells[column.index]! : options.scenario;
     if (text === undefined) return undefined;
-    const known = scenarios.find((one) => one.toLowerCase() === text.toLowerCase());
+    const known = budgetScenarios.find((scenario) => scenario.toLowerCase() === text.toLowerCase());
     if (known ?? scenarioSchema.safeParse(text).success) return known ?? text;
     refusals.add(
       line,
