@@ -9,10 +9,10 @@ export interface ShardOverview {
   survey(own: readonly string[]): Promise<void>;
   newest(): Survey;
   /**
-   * True if a worker has the shard open, or if the shard needs one. The shards that were this worker's own at
-   * the survey do not count.
+   * True if another worker had the shard open at the survey, or if the shard needed one. The shards that this
+   * worker has taken since then count, too.
    */
-  isAwakeElsewhere(workgroupId: string): boolean;
+  wasAwakeElsewhere(workgroupId: string): boolean;
   /** The share of this worker, rounded up. @param wanted shards that it has asked for */
   share(wanted: readonly string[]): number;
   noteHibernated(workgroupId: string): void;
@@ -33,7 +33,7 @@ export function createShardOverview(leases: Pick<Leases, 'survey'>): ShardOvervi
       ownAtSurvey = new Set(own);
     },
     newest: () => newest,
-    isAwakeElsewhere: (workgroupId) => awake.has(workgroupId) && !ownAtSurvey.has(workgroupId),
+    wasAwakeElsewhere: (workgroupId) => awake.has(workgroupId) && !ownAtSurvey.has(workgroupId),
     share: (wanted) => Math.ceil(new Set([...awake, ...wanted]).size / Math.max(newest.workers, 1)),
     noteHibernated: (workgroupId) => void awake.delete(workgroupId),
     forgetAwake: () => awake.clear(),

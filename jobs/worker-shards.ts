@@ -53,7 +53,7 @@ export function createWorkerShards(options: WorkerShardsOptions): WorkerShards {
     },
   });
   const isAwakeElsewhere = (workgroupId: string) =>
-    overview.isAwakeElsewhere(workgroupId) && !ownedShards.isOwned(workgroupId);
+    overview.wasAwakeElsewhere(workgroupId) && !ownedShards.isOwned(workgroupId);
   const place = (): WorkerPlace => {
     if (overview.newest().workers <= 1) return 'only';
     return ownedShards.remaining().length < overview.share(demand.wanted()) ? 'below-share' : 'full';
