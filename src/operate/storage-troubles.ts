@@ -2,16 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorMessage } from '../lib/errors.ts';
-import { machineName } from '../lib/machine-name.ts';
 import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import { isFresh, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
 import { APPEND_BYTES_MIN, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
-import { isAlive } from '../worker-rpc/control.ts';
 import { readControlFile } from '../worker-rpc/control-file.ts';
-import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
+import { type LocalWorkers, localOwnerPid } from '../worker-rpc/local-workers.ts';
 
 /**
  * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a
@@ -59,10 +57,8 @@ export function silentWorkerTroubles(
 ): Trouble[] {
   const { workgroupId, processId, updatedAtMs, hasStopped } = status;
   if (hasStopped || isFresh(status, nowMs)) return [];
-  const owner = readControlFile(dataDir, workgroupId);
-  const isOpen = owner?.pid === processId && owner.machine === machineName() && isAlive(processId);
   // A worker that a signal has stopped is a problem of `storageTroubles`.
-  if (!isOpen || processFacts(processId)?.isStopped) return [];
+  if (localOwnerPid(dataDir, workgroupId) !== processId || processFacts(processId)?.isStopped) return [];
   const message = `its worker, process ${processId}, runs, but has written no status since ${formatInstant(updatedAtMs)}; look for the cause in its log, such as a full disk`;
   return [{ workgroupId, sinceMs: updatedAtMs, stage: 'store', state: 'failing', message }];
 }

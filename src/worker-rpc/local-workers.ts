@@ -30,12 +30,16 @@ export function hasEnded(dataDir: string, pid: number): boolean {
   return readWorkerFiles(dataDir).some((file) => file.pid === pid && stateOf(file) === 'ended');
 }
 
-/** True if another living process of this machine has a workgroup of a data folder open. */
+/** The living process of this machine that has a workgroup of a data folder open. */
+export function localOwnerPid(dataDir: string, workgroupId: string): number | undefined {
+  const owner = readControlFile(dataDir, workgroupId);
+  return owner && owner.machine === machineName() && isAlive(owner.pid) ? owner.pid : undefined;
+}
+
+/** True if another process of this machine has the workgroup open. */
 export function isOpenBeside(dataDir: string, workgroupId: string): boolean {
-  const file = readControlFile(dataDir, workgroupId);
-  return (
-    file !== undefined && file.pid !== process.pid && file.machine === machineName() && isAlive(file.pid)
-  );
+  const ownerPid = localOwnerPid(dataDir, workgroupId);
+  return ownerPid !== undefined && ownerPid !== process.pid;
 }
 
 /** Removes the files of workers that were killed. To be called when a worker starts. */
