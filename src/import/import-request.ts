@@ -7,7 +7,7 @@ import type { Mapping } from './import-mapping.ts';
 export interface ImportRequest {
   /** Absolute. */
   path: string;
-  /** The path that people see. Undefined if it is `path`. A workbook is read from a temporary CSV file. */
+  /** The path that people see. Undefined if it is `path`, so the file is not a temporary one. */
   shownPath?: string | undefined;
   table: string;
   mapping: Mapping;

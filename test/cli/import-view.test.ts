@@ -8,7 +8,7 @@ const landed = { kind: 'landed' as const, importId: 1, counts, examples: [], las
 
 test('a file is printed with its rows; also, that an import continued or had nothing to do', () => {
   const of = (outcome: Parameters<typeof describeFile>[0]['outcome']) =>
-    describeFile({ path: '/a/b.csv', outcome });
+    describeFile({ shownPath: '/a/b.csv', outcome });
   expect(of(landed)).toBe('b.csv: 12,000 rows, 0 rejected\n');
   expect(of({ ...landed, resumed: true })).toBe(
     'b.csv: 12,000 rows, 0 rejected, gone on with where it had stopped\n',
@@ -28,7 +28,7 @@ test('rejected rows are counted by reason with their examples, what to do, and h
   ];
   const rejected = { no_such_local_time: 10_000, malformed_row: 1 };
   const outcome = { ...landed, counts: { ...counts, rowsRejected: 10_001, rejected }, examples };
-  expect(linesOf(describeFile({ path: 'b.csv', outcome }))).toEqual([
+  expect(linesOf(describeFile({ shownPath: 'b.csv', outcome }))).toEqual([
     'b.csv: 12,000 rows, 10,001 rejected',
     '  no_such_local_time: 10,000',
     `    row 7  ${'x'.repeat(100)}`,
@@ -41,7 +41,7 @@ test('rejected rows are counted by reason with their examples, what to do, and h
     '  the first 10000 are in the quarantine',
   ]);
   const few = { ...outcome, counts: { ...counts, rowsRejected: 10_000, rejected: { no_time: 10_000 } } };
-  expect(describeFile({ path: 'b.csv', outcome: few })).toBe(
+  expect(describeFile({ shownPath: 'b.csv', outcome: few })).toBe(
     'b.csv: 12,000 rows, 10,000 rejected\n  no_time: 10,000\n',
   );
 });

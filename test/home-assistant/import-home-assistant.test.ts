@@ -36,6 +36,8 @@ async function openHome(): Promise<{ server: HomeAssistantServer; cwd: string; a
   return { server, cwd, args: ['import', 'home-assistant', '--url', server.url, '--token-file', 'ha.token'] };
 }
 
+const monthPath = ({ url }: HomeAssistantServer) => `${new URL(url).host}/home-assistant-2025-12.csv`;
+
 test('statistics with energy or power are listed, and others are not', async () => {
   const { cwd, args } = await openHome();
   const { code, stdout, stderr } = await runCommand([...args, '--list'], { cwd });
@@ -45,14 +47,21 @@ test('statistics with energy or power are listed, and others are not', async () 
   expect(stdout).not.toContain('outside');
 });
 
+test('a preview shows the rows of a month, and names it after Home Assistant and not after a temporary file', async () => {
+  const { server, cwd, args } = await openHome();
+  const range = ['--map', 'ha.yaml', '--until', '2025-12-31'];
+  const { code, stdout, stderr } = await runCommand([...args, ...range, '--dry-run', '--json'], { cwd });
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout).files).toMatchObject([
+    { path: monthPath(server), counts: { rowsLanded: 96, rowsRejected: 0 } },
+  ]);
+});
+
 test.runIf(isFull)(
-  'a preview imports nothing, an import continues after an interruption, and the same statistics are imported once',
+  'an import continues after an interruption, and the same statistics are imported once',
   async () => {
     const { server, cwd, args } = await openHome();
     const range = [...args, '--map', 'ha.yaml', '--until', '2026-01-03'];
-    const dry = await runCommand([...range, '--dry-run'], { cwd });
-    expect(dry.code, dry.stderr).toBe(0);
-    expect(dry.stdout).toContain('home-assistant-2025-12.csv: 96 rows, 0 rejected');
     // The connection ends while the last day is read.
     let asked = 0;
     server.onCommand = ({ type }, socket) => {
@@ -68,7 +77,7 @@ test.runIf(isFull)(
     expect(first).toMatchObject({
       files: [
         {
-          path: expect.stringContaining('2025-12.csv'),
+          path: monthPath(server),
           outcome: { kind: 'landed', counts: { rowsLanded: 96 } },
         },
         ...['01', '02', '03'].map((day) => ({

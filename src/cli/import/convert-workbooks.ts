@@ -21,7 +21,10 @@ interface ConvertOptions {
   onNote(note: string): void;
 }
 
-/** A file to read, and the file that people see. The two differ for a workbook, which is read as CSV. */
+/**
+ * A file to read, and the path that people see. The two differ for a workbook and for Home Assistant, which are
+ * read from temporary CSV files.
+ */
 export interface NamedFile {
   path: string;
   shownPath: string;

@@ -68,7 +68,7 @@ export async function importAll(
   const { createProgressView, describeFile } = await import('./import-view.ts');
   const { describeNews } = await import('./import-news.ts');
   const view = createProgressView(terminal, () => performance.now());
-  const done: Parameters<typeof describeFile>[0][] = [];
+  const done: ImportedFile[] = [];
   const startMs = performance.now();
   const owner = await openOwner(config, workgroup, service);
   let news: ImportNews | undefined;
@@ -77,13 +77,14 @@ export async function importAll(
       view.clear();
       done.push(file);
     });
-    news = await newsOf(owner, files, done, request, service);
+    news = await newsOf(owner, done, request, service);
   } finally {
     view.clear();
     const seconds = Math.round((performance.now() - startMs) / 100) / 10;
-    printData(command, terminal, { files: done, seconds, ...news }, (columnsMax) => {
-      const files = done.map(describeFile).join('');
-      return news ? `${files}${describeNews(news, columnsMax)}` : files;
+    const shown = done.map(({ shownPath, outcome }) => ({ path: shownPath, outcome }));
+    printData(command, terminal, { files: shown, seconds, ...news }, (columnsMax) => {
+      const results = done.map(describeFile).join('');
+      return news ? `${results}${describeNews(news, columnsMax)}` : results;
     });
     await owner.close();
   }
@@ -94,7 +95,7 @@ export async function importAll(
   if (unusable.length > 0) {
     throw new TerminalError(
       'NothingUsable',
-      `no row of ${unusable.map(({ path }) => basename(path)).join(', ')} can be used; see --dry-run and --mapping`,
+      `no row of ${unusable.map(({ shownPath }) => basename(shownPath)).join(', ')} can be used; see --dry-run and --mapping`,
     );
   }
 }
@@ -107,15 +108,15 @@ const SUMMARY_MS_MAX = 10 * MINUTE_MS;
 /** The effect of the imported files. @returns undefined if there is none */
 async function newsOf(
   owner: WarehouseOwner,
-  files: readonly NamedFile[],
   done: readonly ImportedFile[],
   request: ImportFilesRequest,
   { clock, signal }: Service,
 ): Promise<ImportNews | undefined> {
   const { workgroup, table } = request;
   const counted = done.filter(({ outcome }) => outcome.kind !== 'nothing-usable');
+  const [first] = counted;
+  if (!first) return undefined;
   const importIds = counted.flatMap(({ outcome }) => ('importId' in outcome ? [outcome.importId] : []));
-  if (importIds.length === 0) return undefined;
   const { newsOfImport } = await import('./import-news.ts');
   const summary = await owner.ask(
     'importSummary',
@@ -125,8 +126,7 @@ async function newsOf(
   const isRead = summary.fields.some(({ streams }) => streams.length > 0);
   if (isRead) return newsOfImport(summary, workgroup, []);
   const { previewFile } = await import('../../import/preview-file.ts');
-  const path = files.find(({ shownPath }) => shownPath === counted[0]?.path)!.path;
-  const rows = { ...request, path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
+  const rows = { ...request, path: first.path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
   return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
 }
 

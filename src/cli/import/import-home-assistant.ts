@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { tableNameSchema } from '../../contract/messages.ts';
@@ -84,7 +84,8 @@ async function runCommand(
     await inTempFolder('home-assistant', service, async (folder) => {
       const onPeriod = (name: string) => printNote(command, terminal, `reading ${name}`);
       const paths = await fetchStatistics(homeAssistant, chosen, { from, until }, { folder, onPeriod });
-      const files = paths.map((path) => ({ path, shownPath: path }));
+      const { host } = new URL(options.url);
+      const files = paths.map((path) => ({ path, shownPath: `${host}/${basename(path)}` }));
       homeAssistant.close();
       if (files.length === 0)
         return printNote(command, terminal, 'the statistics have no values in this time');

@@ -23,8 +23,7 @@ export type ImportRunProgress =
   /** Landed rows are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
 
-export interface ImportedFile {
-  path: string;
+export interface ImportedFile extends NamedFile {
   outcome: AsJson<ImportOutcome>;
 }
 
@@ -48,7 +47,7 @@ export async function runImport(
     for (const file of options.files) {
       signal.throwIfAborted();
       const ended = await importOne(file, options);
-      onFile({ path: file.shownPath, outcome: ended.outcome });
+      onFile({ ...file, outcome: ended.outcome });
       if (ended.outcome.kind !== 'nothing-usable') last = ended;
     }
     if (last && 'lastBatchId' in last.outcome) {

@@ -62,9 +62,9 @@ function ratio(done: number, all: number): number {
 }
 
 /** The result of the import of one file, as text. */
-export function describeFile({ path, outcome }: ImportedFile): string {
+export function describeFile({ shownPath, outcome }: Omit<ImportedFile, 'path'>): string {
   const { counts } = outcome;
-  const name = basename(path);
+  const name = basename(shownPath);
   switch (outcome.kind) {
     case 'landed':
       return `${name}: ${describeCounts(counts)}${outcome.resumed ? ', gone on with where it had stopped' : ''}\n${describeRejected(counts, outcome.examples)}`;
