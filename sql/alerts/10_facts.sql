@@ -12,10 +12,10 @@
 WITH newer AS (
   -- The newest data of each device in the batches that device_state does not have yet.
   SELECT message.device,
-    max(least(message.store_time_ms, bt.landed_at_ms)) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
+    max(least(message.store_time_ms, batch.landed_at_ms)) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
   FROM message
-  JOIN batch bt USING (batch_id)
-  WHERE message.kind = 0 AND bt.origin = 'stream'
+  JOIN batch USING (batch_id)
+  WHERE message.kind = 0 AND batch.origin = 'stream'
     AND message.batch_id > coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1)
   GROUP BY message.device
 )
@@ -71,11 +71,11 @@ WITH role AS (
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ), of_day AS (
   -- The sources of the day that are compared. kind: sources of the same kind are alike.
-  SELECT de.day, de.device, de.source, de.energy_wh, de.coverage,
-    coalesce('role ' || role.role, 'source ' || de.source) AS kind
-  FROM daily_energy de
-  LEFT JOIN role ON role.device = de.device AND role.source = de.source
-  WHERE de.day = $day::DATE AND coalesce(role.role, 'production') = 'production'
+  SELECT daily_energy.day, daily_energy.device, daily_energy.source, daily_energy.energy_wh, daily_energy.coverage,
+    coalesce('role ' || role.role, 'source ' || daily_energy.source) AS kind
+  FROM daily_energy
+  LEFT JOIN role ON role.device = daily_energy.device AND role.source = daily_energy.source
+  WHERE daily_energy.day = $day::DATE AND coalesce(role.role, 'production') = 'production'
 ), by_device AS (
   -- Whether a device has energy, for each kind of its sources.
   SELECT kind, device, coalesce(max(energy_wh), 0) > 0 AS produces FROM of_day GROUP BY kind, device
@@ -105,11 +105,11 @@ LIMIT $rows_max::BIGINT;
 -- name: list_flagged_days
 -- Returns the days since $since_day with each of their flags, the newest first. Partial days have conditions
 -- of their own.
-SELECT de.day::VARCHAR AS day, de.device::VARCHAR AS device, de.source, quality_flag.flag
-FROM daily_energy de
-JOIN quality_flag ON de.flags & quality_flag.bit <> 0
-WHERE de.day >= $since_day::DATE AND quality_flag.flag NOT IN ('partial', 'estimated', 'jitter', 'gap')
-ORDER BY de.day DESC, device, de.source, quality_flag.flag
+SELECT daily_energy.day::VARCHAR AS day, daily_energy.device::VARCHAR AS device, daily_energy.source, quality_flag.flag
+FROM daily_energy
+JOIN quality_flag ON daily_energy.flags & quality_flag.bit <> 0
+WHERE daily_energy.day >= $since_day::DATE AND quality_flag.flag NOT IN ('partial', 'estimated', 'jitter', 'gap')
+ORDER BY daily_energy.day DESC, device, daily_energy.source, quality_flag.flag
 LIMIT $rows_max::BIGINT;
 
 -- name: list_restated_days

@@ -10,22 +10,22 @@
 -- Columns: stream_offset, event_time_ms
 SELECT message.stream_offset, message.event_time_ms
 FROM message
-JOIN batch bt USING (batch_id)
+JOIN batch USING (batch_id)
 WHERE message.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
   AND message.stream_offset IN (SELECT unnest($offsets::UBIGINT[]))
-  AND bt.log_epoch IS NOT DISTINCT FROM $log_epoch
-  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'));
+  AND batch.log_epoch IS NOT DISTINCT FROM $log_epoch
+  AND (batch.origin = 'stream' OR starts_with(batch.origin, 'backfill:'));
 
 -- name: find_landed_in_lake
 -- The same for the messages in files of the lake ($files).
 -- Columns: stream_offset, event_time_ms
 SELECT stored.stream_offset, epoch_ms(stored.event_time) AS event_time_ms
 FROM read_parquet($files, hive_partitioning = false) AS stored
-JOIN batch bt USING (batch_id)
+JOIN batch USING (batch_id)
 WHERE stored.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
   AND stored.stream_offset IN (SELECT unnest($offsets::UBIGINT[]))
-  AND bt.log_epoch IS NOT DISTINCT FROM $log_epoch
-  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'));
+  AND batch.log_epoch IS NOT DISTINCT FROM $log_epoch
+  AND (batch.origin = 'stream' OR starts_with(batch.origin, 'backfill:'));
 
 -- name: find_trimmed
 -- Returns true if messages with store times from $first_ms to $last_ms have landed that the warehouse no

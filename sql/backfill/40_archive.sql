@@ -45,9 +45,9 @@ WITH chosen AS (
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
 ), shape AS (
   -- Each list of fields, with the ids of its names.
-  SELECT place.fields, list(nm.name_id ORDER BY place.place) AS field_ids
+  SELECT place.fields, list(name.name_id ORDER BY place.place) AS field_ids
   FROM place
-  JOIN name nm USING (name)
+  JOIN name USING (name)
   GROUP BY place.fields
 )
 SELECT

@@ -11,12 +11,12 @@
 --   batch_id
 --   key   unique in its batch
 --   bytes, log_epoch
-SELECT quarantine.batch_id, md5(quarantine.bytes) AS key, quarantine.bytes, bt.log_epoch
+SELECT quarantine.batch_id, md5(quarantine.bytes) AS key, quarantine.bytes, batch.log_epoch
 FROM quarantine
-JOIN batch bt USING (batch_id)
+JOIN batch USING (batch_id)
 WHERE quarantine.stage = 'land'
   AND quarantine.reason <> 'cannot_land'
-  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'))
+  AND (batch.origin = 'stream' OR starts_with(batch.origin, 'backfill:'))
   AND quarantine.batch_id >= $after_batch_id::BIGINT
   AND (quarantine.batch_id > $after_batch_id::BIGINT OR md5(quarantine.bytes) > $after_key)
 ORDER BY quarantine.batch_id, key

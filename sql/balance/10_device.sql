@@ -43,20 +43,21 @@ WITH own_source AS (
   FROM edge
 ), declared AS (
   -- What is declared of each source in each range, and of its device. has_span: on some day it has a role.
-  SELECT own_source.device, own_source.source, stretch.valid_from, stretch.valid_to, rsp.role, rsp.negative_role,
-    CASE WHEN rsp.within_device = own_source.device THEN rsp.within_source END AS within_source,
+  SELECT own_source.device, own_source.source, stretch.valid_from, stretch.valid_to, role_span.role,
+    role_span.negative_role,
+    CASE WHEN role_span.within_device = own_source.device THEN role_span.within_source END AS within_source,
     EXISTS (
-      SELECT 1 FROM role_span rsp WHERE rsp.device = own_source.device AND rsp.source = own_source.source
+      SELECT 1 FROM role_span WHERE role_span.device = own_source.device AND role_span.source = own_source.source
     ) AS has_span,
-    coalesce(dd.total_source, every.total_source) AS total_source,
-    dd.energy_role,
-    dd.sources IS NULL OR list_contains(dd.sources, own_source.source) AS is_wanted
+    coalesce(declared_device.total_source, every.total_source) AS total_source,
+    declared_device.energy_role,
+    declared_device.sources IS NULL OR list_contains(declared_device.sources, own_source.source) AS is_wanted
   FROM own_source
   JOIN stretch USING (device)
-  LEFT JOIN role_span rsp ON rsp.device = own_source.device AND rsp.source = own_source.source
-    AND (rsp.valid_from IS NULL OR rsp.valid_from <= stretch.valid_from)
-    AND (rsp.valid_to IS NULL OR rsp.valid_to >= stretch.valid_to)
-  LEFT JOIN declared_device dd ON dd.device = own_source.device
+  LEFT JOIN role_span ON role_span.device = own_source.device AND role_span.source = own_source.source
+    AND (role_span.valid_from IS NULL OR role_span.valid_from <= stretch.valid_from)
+    AND (role_span.valid_to IS NULL OR role_span.valid_to >= stretch.valid_to)
+  LEFT JOIN declared_device ON declared_device.device = own_source.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
 ), candidate AS (
   -- What is declared, with two facts. is_candidate: the source can count, because no other source that counts
@@ -85,14 +86,14 @@ WITH own_source AS (
 ), counted_source AS (
   -- The sources with the one role of their device (chosen_role), and whether they count for it.
   SELECT weighed.*,
-    coalesce(weighed.energy_role, ro.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
+    coalesce(weighed.energy_role, role.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
     CASE
       WHEN has_total THEN source = total_source
       WHEN chosen_role IS NULL THEN is_candidate AND weighed.role IS NULL
       ELSE is_candidate AND coalesce(weighed.role = chosen_role OR negative_role = chosen_role, false)
     END AS counts
   FROM weighed
-  LEFT JOIN role ro ON ro.place = weighed.first_place
+  LEFT JOIN role ON role.place = weighed.first_place
 ), explained AS (
   -- These sources, with what decides how they count. is_chosen_by_hand: the declaration of the device says
   -- what its energy is. has_several_roles: its sources have more than one role. counts_in_part: only the rise
@@ -142,12 +143,18 @@ ORDER BY device, source, valid_from NULLS FIRST;
 --   status, version, computed_at
 WITH counted_day AS (
   -- The days of sources, with the energy of the part that counts.
-  SELECT sod.*, coalesce(dso.counts, true) AS counts, dso.role, dso.is_mixed, dso.counting_sources, dso.lacking_sources,
-    dso.lacking_max, dso.lacks_with_energy,
-    CASE dso.part WHEN 'rise' THEN sod.rise_wh WHEN 'fall' THEN sod.fall_wh ELSE sod.energy_wh END AS part_wh
-  FROM source_day sod
-  LEFT JOIN device_source dso ON dso.device = sod.device AND dso.source = sod.source
-    AND sod.day >= coalesce(dso.valid_from, DATE '-infinity') AND sod.day <= coalesce(dso.valid_to, DATE 'infinity')
+  SELECT source_day.*, coalesce(device_source.counts, true) AS counts, device_source.role, device_source.is_mixed,
+    device_source.counting_sources, device_source.lacking_sources, device_source.lacking_max,
+    device_source.lacks_with_energy,
+    CASE device_source.part
+      WHEN 'rise' THEN source_day.rise_wh
+      WHEN 'fall' THEN source_day.fall_wh
+      ELSE source_day.energy_wh
+    END AS part_wh
+  FROM source_day
+  LEFT JOIN device_source ON device_source.device = source_day.device AND device_source.source = source_day.source
+    AND source_day.day >= coalesce(device_source.valid_from, DATE '-infinity')
+    AND source_day.day <= coalesce(device_source.valid_to, DATE 'infinity')
 ), summed AS (
   -- The energy and coverage of the sources that count, and what is missing.
   SELECT day, reported_day, device,

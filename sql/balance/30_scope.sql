@@ -21,18 +21,23 @@
 --   counts      true if it is added up
 WITH member_day AS (
   -- The members that have a role on the day. parent: the source that contains it, as declared.
-  SELECT sc.scope_id, sc.is_site, od.day AS own_day, rsp.device, rsp.source, rsp.role, rsp.negative_role, mem.sign,
-    concat(rsp.device, '.', rsp.source) AS series,
-    CASE WHEN rsp.within_device IS NOT NULL THEN concat(rsp.within_device, '.', rsp.within_source) END AS parent,
-    rsp.within_site
-  FROM scope sc
-  JOIN scope_member mem USING (scope_id)
-  JOIN role_span rsp
-    ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
-  JOIN own_day od
-    ON (od.day >= rsp.valid_from OR rsp.valid_from IS NULL) AND (od.day <= rsp.valid_to OR rsp.valid_to IS NULL)
-    AND (od.day >= mem.valid_from OR mem.valid_from IS NULL) AND (od.day <= mem.valid_to OR mem.valid_to IS NULL)
-  WHERE rsp.role IN (SELECT role FROM role)
+  SELECT scope.scope_id, scope.is_site, own_day.day AS own_day, role_span.device, role_span.source, role_span.role,
+    role_span.negative_role, scope_member.sign,
+    concat(role_span.device, '.', role_span.source) AS series,
+    CASE WHEN role_span.within_device IS NOT NULL THEN concat(role_span.within_device, '.', role_span.within_source) END
+      AS parent,
+    role_span.within_site
+  FROM scope
+  JOIN scope_member USING (scope_id)
+  JOIN role_span
+    ON (scope_member.device IS NULL OR scope_member.device = role_span.device)
+    AND (scope_member.source IS NULL OR scope_member.source = role_span.source)
+  JOIN own_day
+    ON (own_day.day >= role_span.valid_from OR role_span.valid_from IS NULL)
+    AND (own_day.day <= role_span.valid_to OR role_span.valid_to IS NULL)
+    AND (own_day.day >= scope_member.valid_from OR scope_member.valid_from IS NULL)
+    AND (own_day.day <= scope_member.valid_to OR scope_member.valid_to IS NULL)
+  WHERE role_span.role IN (SELECT role FROM role)
 )
 SELECT member_day.scope_id, member_day.own_day, member_day.device, member_day.source, member_day.role,
   member_day.negative_role, member_day.sign, member_day.series,
@@ -63,17 +68,17 @@ WITH declared AS (
   FROM (SELECT scope_id, own_day, counts, unnest([role, negative_role]) AS role FROM scope_source)
   GROUP BY scope_id, own_day
 )
-SELECT sc.scope_id, od.day AS own_day, ro.role, ro.side,
+SELECT scope.scope_id, own_day.day AS own_day, role.role, role.side,
   CASE
-    WHEN list_contains(declared.measured_roles, ro.role) THEN 'measured'
-    WHEN (sc.scope_id, ro.role) IN (SELECT (scope_id, role) FROM scope_absent) THEN 'absent'
-    WHEN ro.hinted_by IS NULL OR list_has_any(declared.roles, ro.hinted_by) THEN 'unknown'
+    WHEN list_contains(declared.measured_roles, role.role) THEN 'measured'
+    WHEN (scope.scope_id, role.role) IN (SELECT (scope_id, role) FROM scope_absent) THEN 'absent'
+    WHEN role.hinted_by IS NULL OR list_has_any(declared.roles, role.hinted_by) THEN 'unknown'
     ELSE 'absent'
   END AS state
-FROM scope sc
-CROSS JOIN own_day od
-CROSS JOIN role ro
-LEFT JOIN declared ON declared.scope_id = sc.scope_id AND declared.own_day = od.day;
+FROM scope
+CROSS JOIN own_day
+CROSS JOIN role
+LEFT JOIN declared ON declared.scope_id = scope.scope_id AND declared.own_day = own_day.day;
 
 -- name: find_scope_day
 -- Finds what can be computed of a scope on each local day. One unknown role is computed. If import and export
@@ -97,13 +102,13 @@ SELECT open.scope_id, open.own_day,
     WHEN len(open.unknown) = 0 THEN 'measured'
     WHEN len(open.unknown) = 1 THEN 'computed'
     WHEN open.unknown = ['grid_export', 'grid_import']
-      THEN CASE WHEN sc.allows_netting THEN 'netted' ELSE 'not_netted' END
+      THEN CASE WHEN scope.allows_netting THEN 'netted' ELSE 'not_netted' END
     ELSE 'undetermined'
   END AS way,
   CASE WHEN way IN ('computed', 'netted') THEN open.unknown ELSE [] END AS computed,
   NOT list_has_any(open.unknown, ['grid_import', 'grid_export']) AS is_grid_known
 FROM open
-JOIN scope sc USING (scope_id);
+JOIN scope USING (scope_id);
 
 -- name: sum_scope_peak
 -- Sums the peak power of the producing devices of a scope on each local day. One row for each scope and local
@@ -119,20 +124,20 @@ WITH producing AS (
   WHERE counts AND 'production' IN (role, negative_role)
   UNION
   -- Computed production is that of all devices with a known peak.
-  SELECT scr.scope_id, scr.own_day, dp.device, mem.sign
-  FROM scope_role scr
-  JOIN scope_member mem USING (scope_id)
-  JOIN device_peak dp ON (mem.device IS NULL OR mem.device = dp.device)
-  WHERE scr.role = 'production' AND scr.state = 'unknown'
-    AND (scr.own_day >= mem.valid_from OR mem.valid_from IS NULL)
-    AND (scr.own_day <= mem.valid_to OR mem.valid_to IS NULL)
+  SELECT scope_role.scope_id, scope_role.own_day, device_peak.device, scope_member.sign
+  FROM scope_role
+  JOIN scope_member USING (scope_id)
+  JOIN device_peak ON (scope_member.device IS NULL OR scope_member.device = device_peak.device)
+  WHERE scope_role.role = 'production' AND scope_role.state = 'unknown'
+    AND (scope_role.own_day >= scope_member.valid_from OR scope_member.valid_from IS NULL)
+    AND (scope_role.own_day <= scope_member.valid_to OR scope_member.valid_to IS NULL)
 )
 SELECT producing.scope_id, producing.own_day,
-  CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(producing.sign * dp.kwp) END AS kwp
+  CASE WHEN bool_and(device_peak.kwp IS NOT NULL) THEN sum(producing.sign * device_peak.kwp) END AS kwp
 FROM producing
-LEFT JOIN device_peak dp ON dp.device = producing.device
-  AND (producing.own_day >= dp.valid_from OR dp.valid_from IS NULL)
-  AND (producing.own_day <= dp.valid_to OR dp.valid_to IS NULL)
+LEFT JOIN device_peak ON device_peak.device = producing.device
+  AND (producing.own_day >= device_peak.valid_from OR device_peak.valid_from IS NULL)
+  AND (producing.own_day <= device_peak.valid_to OR device_peak.valid_to IS NULL)
 GROUP BY producing.scope_id, producing.own_day
 HAVING bool_or(producing.device IN (SELECT device FROM device_peak));
 
@@ -145,9 +150,10 @@ HAVING bool_or(producing.device IN (SELECT device FROM device_peak));
 SELECT
   (
     SELECT count(*)
-    FROM role_span rsp
-    JOIN scope_member mem
-      ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
-    WHERE rsp.role IN (SELECT role FROM role)
+    FROM role_span
+    JOIN scope_member
+      ON (scope_member.device IS NULL OR scope_member.device = role_span.device)
+      AND (scope_member.source IS NULL OR scope_member.source = role_span.source)
+    WHERE role_span.role IN (SELECT role FROM role)
   )::DOUBLE AS sources,
   (SELECT count(*) FROM scope_source)::DOUBLE AS source_days;

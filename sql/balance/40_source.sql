@@ -16,13 +16,16 @@
 --   is_register   the method is a register
 --   is_sparse     its values are usually too far apart to show when the energy flowed
 --   step_wh       resolution of the register, Wh; 0 if it is not a register or the resolution is unknown
-SELECT de.device, de.source, de.day AS own_day, de.stream_id,
-  de.method IN ('total_energy', 'daily_energy') AS is_register,
-  coalesce(se.step_ms, 0) > (SELECT span_ms FROM rule) AS is_sparse,
-  coalesce(se.resolution_wh, 0) AS step_wh
-FROM daily_energy de
-JOIN wanted wa ON wa.device = de.device AND wa.source = de.source AND wa.own_day = de.day
-LEFT JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id;
+SELECT daily_energy.device, daily_energy.source, daily_energy.day AS own_day, daily_energy.stream_id,
+  daily_energy.method IN ('total_energy', 'daily_energy') AS is_register,
+  coalesce(series.step_ms, 0) > (SELECT span_ms FROM rule) AS is_sparse,
+  coalesce(series.resolution_wh, 0) AS step_wh
+FROM daily_energy
+JOIN wanted ON wanted.device = daily_energy.device AND wanted.source = daily_energy.source
+  AND wanted.own_day = daily_energy.day
+LEFT JOIN series
+  ON series.device = daily_energy.device AND series.source = daily_energy.source
+  AND series.stream_id = daily_energy.stream_id;
 
 -- name: find_measured
 -- Selects the stored intervals of the wanted days. One row for each source and interval that is stored.
@@ -32,14 +35,17 @@ LEFT JOIN series se ON se.device = de.device AND se.source = de.source AND se.st
 --   device, source, own_day, at_ms, energy_wh, covered_ms
 --   is_estimated   a bound of the interval was interpolated
 --   is_spread      the energy was spread over a span that is too long to show when it flowed
-SELECT rf.device, rf.source, rf.own_day, epoch_ms(ie.interval_start) AS at_ms, ie.energy_wh, ie.covered_ms,
-  list_contains(ie.flags, 'estimated') AS is_estimated,
-  ie.energy_wh <> 0 AND (rf.is_sparse OR list_contains(ie.flags, 'estimated')) AS is_spread
-FROM interval_energy ie
-JOIN own_slot osl ON osl.at_ms = epoch_ms(ie.interval_start)
-JOIN read_from rf
-  ON rf.device = ie.device AND rf.source = ie.source AND rf.stream_id = ie.stream_id AND rf.own_day = osl.own_day
-WHERE ie.covered_ms > 0 OR ie.energy_wh <> 0;
+SELECT read_from.device, read_from.source, read_from.own_day, epoch_ms(interval_energy.interval_start) AS at_ms,
+  interval_energy.energy_wh, interval_energy.covered_ms,
+  list_contains(interval_energy.flags, 'estimated') AS is_estimated,
+  interval_energy.energy_wh <> 0
+    AND (read_from.is_sparse OR list_contains(interval_energy.flags, 'estimated')) AS is_spread
+FROM interval_energy
+JOIN own_slot ON own_slot.at_ms = epoch_ms(interval_energy.interval_start)
+JOIN read_from
+  ON read_from.device = interval_energy.device AND read_from.source = interval_energy.source
+  AND read_from.stream_id = interval_energy.stream_id AND read_from.own_day = own_slot.own_day
+WHERE interval_energy.covered_ms > 0 OR interval_energy.energy_wh <> 0;
 
 -- name: find_source_interval
 -- Computes the energy of each source in each interval, from the field from which the source's day was read.
@@ -66,23 +72,25 @@ WITH reach AS (
   FROM measured GROUP BY device, source, own_day
 ), judged AS (
   -- Each interval of the wanted days, with what was measured in it, and whether it is known.
-  SELECT wa.device, wa.source, wa.own_day, wanted_slot.at_ms, rf.is_register, rf.step_wh, mea.energy_wh, mea.is_spread,
-    mea.is_estimated, day_reach.spread_wh,
-    coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false) AS is_measured,
+  SELECT wanted.device, wanted.source, wanted.own_day, wanted_slot.at_ms, read_from.is_register, read_from.step_wh,
+    measured.energy_wh, measured.is_spread, measured.is_estimated, day_reach.spread_wh,
+    coalesce(measured.covered_ms >= rule.known_share * rule.interval_ms, false) AS is_measured,
     -- Intervals between two readings of a register are known, even if no measurement covers them: for example
     -- those of the night in which the register was replaced.
-    coalesce(rf.is_register AND (wanted_slot.at_ms > day_reach.first_ms OR wa.own_day > reach.first_day)
-      AND (wanted_slot.at_ms < day_reach.last_ms OR wa.own_day < reach.last_day), false) AS is_between,
-    rf.device IS NOT NULL AND (is_measured OR is_between) AS is_known
-  FROM wanted wa
+    coalesce(read_from.is_register AND (wanted_slot.at_ms > day_reach.first_ms OR wanted.own_day > reach.first_day)
+      AND (wanted_slot.at_ms < day_reach.last_ms OR wanted.own_day < reach.last_day), false) AS is_between,
+    read_from.device IS NOT NULL AND (is_measured OR is_between) AS is_known
+  FROM wanted
   CROSS JOIN rule
-  JOIN (SELECT own_day, at_ms FROM slot) AS wanted_slot ON wanted_slot.own_day = wa.own_day
-  LEFT JOIN read_from rf ON rf.device = wa.device AND rf.source = wa.source AND rf.own_day = wa.own_day
-  LEFT JOIN reach ON reach.device = wa.device AND reach.source = wa.source
+  JOIN (SELECT own_day, at_ms FROM slot) AS wanted_slot ON wanted_slot.own_day = wanted.own_day
+  LEFT JOIN read_from
+    ON read_from.device = wanted.device AND read_from.source = wanted.source AND read_from.own_day = wanted.own_day
+  LEFT JOIN reach ON reach.device = wanted.device AND reach.source = wanted.source
   LEFT JOIN day_reach
-    ON day_reach.device = wa.device AND day_reach.source = wa.source AND day_reach.own_day = wa.own_day
-  LEFT JOIN measured mea
-    ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = wanted_slot.at_ms
+    ON day_reach.device = wanted.device AND day_reach.source = wanted.source AND day_reach.own_day = wanted.own_day
+  LEFT JOIN measured
+    ON measured.device = wanted.device AND measured.source = wanted.source AND measured.own_day = wanted.own_day
+    AND measured.at_ms = wanted_slot.at_ms
 )
 SELECT device, source, own_day, at_ms, is_known,
   CASE WHEN is_known THEN coalesce(energy_wh, 0) END AS energy_wh,

@@ -18,17 +18,23 @@
 --   fall_wh     its energy for negative_role
 --   is_open     these two are not known
 --   is_whole    all of its roles are part of the balance, so its energy as one amount is enough for into_wh
-SELECT sso.scope_id, sso.own_day, sl.day, sl.at_ms, sso.role, sso.negative_role, sso.sign, si.energy_wh, si.is_known,
-  si.has_shape, si.is_estimated, si.step_wh,
-  sso.negative_role IS NOT NULL AS is_signed,
-  sso.sign * CASE WHEN is_signed THEN greatest(si.energy_wh, 0) ELSE si.energy_wh END AS rise_wh,
-  sso.sign * greatest(-si.energy_wh, 0) AS fall_wh,
-  NOT si.is_known OR (is_signed AND NOT si.has_shape) AS is_open,
-  coalesce(sso.negative_role <> 'other', true) AS is_whole
-FROM scope_source sso
-JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day
-JOIN slot sl ON sl.at_ms = si.at_ms
-WHERE sso.counts;
+SELECT scope_source.scope_id, scope_source.own_day, slot.day, slot.at_ms, scope_source.role, scope_source.negative_role,
+  scope_source.sign, source_interval.energy_wh, source_interval.is_known,
+  source_interval.has_shape, source_interval.is_estimated, source_interval.step_wh,
+  scope_source.negative_role IS NOT NULL AS is_signed,
+  scope_source.sign * CASE
+    WHEN is_signed THEN greatest(source_interval.energy_wh, 0)
+    ELSE source_interval.energy_wh
+  END AS rise_wh,
+  scope_source.sign * greatest(-source_interval.energy_wh, 0) AS fall_wh,
+  NOT source_interval.is_known OR (is_signed AND NOT source_interval.has_shape) AS is_open,
+  coalesce(scope_source.negative_role <> 'other', true) AS is_whole
+FROM scope_source
+JOIN source_interval
+  ON source_interval.device = scope_source.device AND source_interval.source = scope_source.source
+  AND source_interval.own_day = scope_source.own_day
+JOIN slot ON slot.at_ms = source_interval.at_ms
+WHERE scope_source.counts;
 
 -- name: sum_role_flow
 -- Sums the measured energy of each role. A sum is null if a part of it is unknown, and never a smaller sum.
@@ -62,22 +68,25 @@ GROUP BY scope_id, at_ms, role;
 WITH sided AS (
   -- The part of each source in into_wh and in grid_net_wh, positive into the scope, and whether it is
   -- unknown. is_grid: one of its roles is import or export. is_both: both are, so one amount is enough.
-  SELECT sof.*,
-    own.side * CASE WHEN is_whole THEN sof.sign * sof.energy_wh ELSE sof.rise_wh END AS into_part_wh,
-    CASE WHEN is_whole THEN NOT sof.is_known ELSE sof.is_open END AS is_into_open,
-    sof.role IN ('grid_import', 'grid_export') AS is_role_grid,
-    coalesce(sof.negative_role IN ('grid_import', 'grid_export'), false) AS is_negative_grid,
+  SELECT source_flow.*,
+    own.side * CASE
+      WHEN is_whole THEN source_flow.sign * source_flow.energy_wh
+      ELSE source_flow.rise_wh
+    END AS into_part_wh,
+    CASE WHEN is_whole THEN NOT source_flow.is_known ELSE source_flow.is_open END AS is_into_open,
+    source_flow.role IN ('grid_import', 'grid_export') AS is_role_grid,
+    coalesce(source_flow.negative_role IN ('grid_import', 'grid_export'), false) AS is_negative_grid,
     is_role_grid AND is_negative_grid AS is_both,
     is_role_grid OR is_negative_grid AS is_grid,
     CASE
-      WHEN is_both THEN own.side * sof.sign * sof.energy_wh
-      WHEN is_role_grid THEN own.side * sof.rise_wh
-      WHEN is_negative_grid THEN negative.side * sof.fall_wh
+      WHEN is_both THEN own.side * source_flow.sign * source_flow.energy_wh
+      WHEN is_role_grid THEN own.side * source_flow.rise_wh
+      WHEN is_negative_grid THEN negative.side * source_flow.fall_wh
     END AS grid_part_wh,
-    CASE WHEN is_both THEN NOT sof.is_known ELSE sof.is_open END AS is_grid_open
-  FROM source_flow sof
-  JOIN role own ON own.role = sof.role
-  LEFT JOIN role negative ON negative.role = sof.negative_role
+    CASE WHEN is_both THEN NOT source_flow.is_known ELSE source_flow.is_open END AS is_grid_open
+  FROM source_flow
+  JOIN role own ON own.role = source_flow.role
+  LEFT JOIN role negative ON negative.role = source_flow.negative_role
 )
 SELECT scope_id, at_ms,
   CASE WHEN NOT bool_or(is_into_open) THEN sum(into_part_wh) END AS into_wh,

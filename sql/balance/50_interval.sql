@@ -24,21 +24,22 @@
 --                                  because it is no energy (see chapter 60)
 --   kwp                            peak power of producing devices; null if one is unknown
 --   has_peak                       one of them has a peak power
-SELECT scd.scope_id, scd.own_day, sl.day, sl.at_ms, scd.way, scd.computed, scd.is_grid_known,
-  CASE WHEN fl.scope_id IS NULL THEN 0 ELSE fl.into_wh END AS into_wh,
-  CASE WHEN fl.scope_id IS NULL THEN 0 ELSE fl.grid_net_wh END AS grid_net_wh,
-  NOT coalesce(fl.has_gap, false) AS is_complete,
-  coalesce(fl.is_signed, false) OR scd.way = 'netted' AS is_netted,
-  scd.way IN ('undetermined', 'not_netted') AS is_undetermined,
-  coalesce(fl.is_estimated, false) AS is_estimated,
-  NOT coalesce(fl.has_shape, true) AS is_shapeless,
-  greatest(coalesce(fl.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance,
-  sp.kwp, sp.scope_id IS NOT NULL AS has_peak
-FROM scope_day scd
-JOIN slot sl ON sl.own_day = scd.own_day
-LEFT JOIN flow fl ON fl.scope_id = scd.scope_id AND fl.at_ms = sl.at_ms
-LEFT JOIN scope_peak sp ON sp.scope_id = scd.scope_id AND sp.own_day = scd.own_day
-WHERE is_complete OR sl.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule);
+SELECT scope_day.scope_id, scope_day.own_day, slot.day, slot.at_ms, scope_day.way, scope_day.computed,
+  scope_day.is_grid_known,
+  CASE WHEN flow.scope_id IS NULL THEN 0 ELSE flow.into_wh END AS into_wh,
+  CASE WHEN flow.scope_id IS NULL THEN 0 ELSE flow.grid_net_wh END AS grid_net_wh,
+  NOT coalesce(flow.has_gap, false) AS is_complete,
+  coalesce(flow.is_signed, false) OR scope_day.way = 'netted' AS is_netted,
+  scope_day.way IN ('undetermined', 'not_netted') AS is_undetermined,
+  coalesce(flow.is_estimated, false) AS is_estimated,
+  NOT coalesce(flow.has_shape, true) AS is_shapeless,
+  greatest(coalesce(flow.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance,
+  scope_peak.kwp, scope_peak.scope_id IS NOT NULL AS has_peak
+FROM scope_day
+JOIN slot ON slot.own_day = scope_day.own_day
+LEFT JOIN flow ON flow.scope_id = scope_day.scope_id AND flow.at_ms = slot.at_ms
+LEFT JOIN scope_peak ON scope_peak.scope_id = scope_day.scope_id AND scope_peak.own_day = scope_day.own_day
+WHERE is_complete OR slot.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule);
 
 -- name: find_interval_role
 -- Finds the energy of each role in each interval. A measured role is its sum, an absent role is 0, and an
@@ -51,19 +52,21 @@ WHERE is_complete OR sl.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SE
 --   wh       a computed one keeps its sign, because a negative rest is energy that was not measured; null if
 --            unknown
 --   is_gap   a source of the role is unknown
-SELECT ifl.scope_id, ifl.at_ms, scr.role,
+SELECT interval_flow.scope_id, interval_flow.at_ms, scope_role.role,
   CASE
-    WHEN scr.state = 'measured' THEN rfl.wh
-    WHEN scr.state = 'absent' THEN 0
-    WHEN ifl.way = 'computed' THEN -scr.side * ifl.into_wh
+    WHEN scope_role.state = 'measured' THEN role_flow.wh
+    WHEN scope_role.state = 'absent' THEN 0
+    WHEN interval_flow.way = 'computed' THEN -scope_role.side * interval_flow.into_wh
     -- Unknown import and export: the rest is one or the other, by its sign.
-    WHEN ifl.way = 'netted' AND NOT ifl.is_shapeless AND ifl.into_wh IS NOT NULL
-      THEN greatest(-scr.side * ifl.into_wh, 0)
+    WHEN interval_flow.way = 'netted' AND NOT interval_flow.is_shapeless AND interval_flow.into_wh IS NOT NULL
+      THEN greatest(-scope_role.side * interval_flow.into_wh, 0)
   END::BIGINT AS wh,
-  coalesce(rfl.is_gap, false) AS is_gap
-FROM interval_flow ifl
-JOIN scope_role scr ON scr.scope_id = ifl.scope_id AND scr.own_day = ifl.own_day
-LEFT JOIN role_flow rfl ON rfl.scope_id = ifl.scope_id AND rfl.at_ms = ifl.at_ms AND rfl.role = scr.role;
+  coalesce(role_flow.is_gap, false) AS is_gap
+FROM interval_flow
+JOIN scope_role ON scope_role.scope_id = interval_flow.scope_id AND scope_role.own_day = interval_flow.own_day
+LEFT JOIN role_flow
+  ON role_flow.scope_id = interval_flow.scope_id AND role_flow.at_ms = interval_flow.at_ms
+  AND role_flow.role = scope_role.role;
 
 -- name: find_interval_sum
 -- Computes the balance of each interval: `production + import + discharge = consumption + export + charge +
@@ -89,10 +92,11 @@ WITH role_column AS (
     GROUP BY scope_id, at_ms
   )
 )
-SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, role_column.* EXCLUDE (scope_id, at_ms),
+SELECT interval_flow.scope_id, interval_flow.own_day, interval_flow.day, interval_flow.at_ms,
+  role_column.* EXCLUDE (scope_id, at_ms),
   CASE
     WHEN way IN ('netted', 'not_netted') THEN -into_wh
-    WHEN is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, ifl.grid_net_wh)
+    WHEN is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, interval_flow.grid_net_wh)
     ELSE grid_import_wh - grid_export_wh
   END::BIGINT AS grid_net_wh,
   CASE
@@ -112,8 +116,8 @@ SELECT ifl.scope_id, ifl.own_day, ifl.day, ifl.at_ms, role_column.* EXCLUDE (sco
       THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh))
   END AS battery_to_grid_wh,
   computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance, kwp, has_peak
-FROM interval_flow ifl
-JOIN role_column ON role_column.scope_id = ifl.scope_id AND role_column.at_ms = ifl.at_ms;
+FROM interval_flow
+JOIN role_column ON role_column.scope_id = interval_flow.scope_id AND role_column.at_ms = interval_flow.at_ms;
 
 -- name: find_rest
 -- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it
@@ -127,30 +131,37 @@ JOIN role_column ON role_column.scope_id = ifl.scope_id AND role_column.at_ms = 
 WITH contained AS (
   -- One row for each container and interval: the sources that it contains, added. signed_part_wh: by the
   -- signs of the members.
-  SELECT sso.scope_id, sl.day, sl.at_ms, sso.container, any_value(sso.role) AS role, any_value(sso.own_day) AS own_day,
-    CASE WHEN bool_and(si.is_known) THEN sum(si.energy_wh) END AS part_wh,
-    CASE WHEN bool_and(si.is_known) THEN sum(sso.sign * si.energy_wh) END AS signed_part_wh
-  FROM scope_source sso
-  JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day
-  JOIN slot sl ON sl.at_ms = si.at_ms
-  WHERE sso.container IS NOT NULL
-  GROUP BY sso.scope_id, sl.day, sl.at_ms, sso.container
+  SELECT scope_source.scope_id, slot.day, slot.at_ms, scope_source.container, any_value(scope_source.role) AS role,
+    any_value(scope_source.own_day) AS own_day,
+    CASE WHEN bool_and(source_interval.is_known) THEN sum(source_interval.energy_wh) END AS part_wh,
+    CASE WHEN bool_and(source_interval.is_known) THEN sum(scope_source.sign * source_interval.energy_wh) END
+      AS signed_part_wh
+  FROM scope_source
+  JOIN source_interval
+    ON source_interval.device = scope_source.device AND source_interval.source = scope_source.source
+    AND source_interval.own_day = scope_source.own_day
+  JOIN slot ON slot.at_ms = source_interval.at_ms
+  WHERE scope_source.container IS NOT NULL
+  GROUP BY scope_source.scope_id, slot.day, slot.at_ms, scope_source.container
 )
 -- Containers that are sources.
 SELECT contained.scope_id, contained.day, contained.at_ms, contained.container,
-  (si.energy_wh - contained.part_wh)::BIGINT AS rest_wh
+  (source_interval.energy_wh - contained.part_wh)::BIGINT AS rest_wh
 FROM contained
-JOIN scope_source sso
-  ON sso.scope_id = contained.scope_id AND sso.own_day = contained.own_day AND sso.series = contained.container
-JOIN source_interval si
-  ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = contained.at_ms
+JOIN scope_source
+  ON scope_source.scope_id = contained.scope_id AND scope_source.own_day = contained.own_day
+  AND scope_source.series = contained.container
+JOIN source_interval
+  ON source_interval.device = scope_source.device AND source_interval.source = scope_source.source
+  AND source_interval.own_day = scope_source.own_day AND source_interval.at_ms = contained.at_ms
 UNION ALL BY NAME
 -- Computed roles of a site.
 SELECT contained.scope_id, contained.day, contained.at_ms, contained.container,
-  (iro.wh - contained.signed_part_wh)::BIGINT AS rest_wh
+  (interval_role.wh - contained.signed_part_wh)::BIGINT AS rest_wh
 FROM contained
-JOIN interval_role iro
-  ON iro.scope_id = contained.scope_id AND iro.at_ms = contained.at_ms AND iro.role = contained.role
+JOIN interval_role
+  ON interval_role.scope_id = contained.scope_id AND interval_role.at_ms = contained.at_ms
+  AND interval_role.role = contained.role
 WHERE contained.container = 'site' OR starts_with(contained.container, 'site.');
 
 -- name: find_interval_level
@@ -164,12 +175,13 @@ WHERE contained.container = 'site' OR starts_with(contained.container, 'site.');
 --   days, complete_days, yield       null
 --   is_incomplete, is_peak_unknown   false
 --   rest                             map from each container to its rest_wh (see find_rest)
-SELECT isu.*, strftime(make_timestamp(isu.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
+SELECT interval_sum.*, strftime(make_timestamp(interval_sum.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
   1 AS intervals, is_complete::INTEGER AS known_intervals, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
   NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, rest_of_interval.rest
-FROM interval_sum isu
+FROM interval_sum
 LEFT JOIN (
   SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
   FROM rest
   GROUP BY scope_id, at_ms
-) AS rest_of_interval ON rest_of_interval.scope_id = isu.scope_id AND rest_of_interval.at_ms = isu.at_ms;
+) AS rest_of_interval
+  ON rest_of_interval.scope_id = interval_sum.scope_id AND rest_of_interval.at_ms = interval_sum.at_ms;

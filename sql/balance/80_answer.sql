@@ -14,12 +14,14 @@
 --   wh          by the sign of the member; null if unknown
 WITH reported_source AS (
   -- One row for each reported interval and each source of its scope.
-  SELECT sso.scope_id, isu.day, sso.device, sso.source, sso.role, sso.negative_role, sso.container, sso.sign,
-    si.energy_wh, si.is_known, si.has_shape
-  FROM interval_sum isu
-  JOIN scope_source sso ON sso.scope_id = isu.scope_id AND sso.own_day = isu.own_day
-  JOIN source_interval si
-    ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = isu.at_ms
+  SELECT scope_source.scope_id, interval_sum.day, scope_source.device, scope_source.source, scope_source.role,
+    scope_source.negative_role, scope_source.container, scope_source.sign,
+    source_interval.energy_wh, source_interval.is_known, source_interval.has_shape
+  FROM interval_sum
+  JOIN scope_source ON scope_source.scope_id = interval_sum.scope_id AND scope_source.own_day = interval_sum.own_day
+  JOIN source_interval
+    ON source_interval.device = scope_source.device AND source_interval.source = scope_source.source
+    AND source_interval.own_day = scope_source.own_day AND source_interval.at_ms = interval_sum.at_ms
 )
 SELECT scope_id, day, device, source, role, container,
   CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
@@ -49,13 +51,13 @@ SELECT scope_id, whole_period AS period,
   list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container}
     ORDER BY device, source, role) AS parts
 FROM (
-  SELECT dpa.scope_id, left(lev.period, (SELECT period_digits FROM period_digits)) AS whole_period, dpa.device,
-    dpa.source, dpa.role, dpa.container,
-    CASE WHEN count(dpa.wh) = count(*) THEN sum(dpa.wh) END::BIGINT AS wh
-  FROM day_part dpa
-  JOIN day_level lev ON lev.scope_id = dpa.scope_id AND lev.day = dpa.day
+  SELECT day_part.scope_id, left(day_level.period, (SELECT period_digits FROM period_digits)) AS whole_period,
+    day_part.device, day_part.source, day_part.role, day_part.container,
+    CASE WHEN count(day_part.wh) = count(*) THEN sum(day_part.wh) END::BIGINT AS wh
+  FROM day_part
+  JOIN day_level ON day_level.scope_id = day_part.scope_id AND day_level.day = day_part.day
   -- In an answer by day the period is the day itself.
-  WHERE NOT lev.is_incomplete OR whole_period = lev.period
+  WHERE NOT day_level.is_incomplete OR whole_period = day_level.period
   GROUP BY ALL
 )
 GROUP BY scope_id, whole_period;
@@ -66,7 +68,7 @@ GROUP BY scope_id, whole_period;
 -- Columns:
 --   period
 --   value   JSON, as bytes
-SELECT bal.period, encode(to_json({
+SELECT balance.period, encode(to_json({
   intervals: intervals,
   days: days,
   completeDays: complete_days,
@@ -91,9 +93,9 @@ SELECT bal.period, encode(to_json({
   computed: computed,
   missing: missing,
   restWh: coalesce(rest, MAP {}),
-  parts: coalesce(pli.parts, []),
+  parts: coalesce(part_list.parts, []),
   flags: flags
 })::VARCHAR) AS value
-FROM balance bal
-LEFT JOIN part_list pli ON pli.scope_id = bal.scope_id AND pli.period = bal.period
-ORDER BY bal.period;
+FROM balance
+LEFT JOIN part_list ON part_list.scope_id = balance.scope_id AND part_list.period = balance.period
+ORDER BY balance.period;

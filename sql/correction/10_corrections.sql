@@ -18,8 +18,9 @@ SELECT DISTINCT source FROM series WHERE device = $device::UUID ORDER BY source;
 
 -- name: known_streams
 -- Returns the configured energy streams for which a device ($device) and source ($source) has readings.
-SELECT ss.table_name, ss.field, ss.net FROM series se JOIN stream_setting ss USING (stream_id)
-WHERE se.device = $device::UUID AND se.source = $source ORDER BY ss.position;
+SELECT stream_setting.table_name, stream_setting.field, stream_setting.net FROM series
+JOIN stream_setting USING (stream_id)
+WHERE series.device = $device::UUID AND series.source = $source ORDER BY stream_setting.position;
 
 -- name: find_overlap
 -- Returns a correction in force that sets or estimates part of the same time ($from_ms, $to_ms) of a device
@@ -39,10 +40,12 @@ LIMIT 1;
 
 -- name: find_correction
 -- Returns a correction ($correction_id), and the one that has undone it (null: none).
-SELECT co.kind, co.device::VARCHAR AS device, co.source, co.day::VARCHAR AS day, co.timezone,
-  co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms,
-  (SELECT min(undo.correction_id) FROM correction undo WHERE undo.undoes = co.correction_id)::DOUBLE AS undone_by
-FROM correction co WHERE co.correction_id = $correction_id::BIGINT;
+SELECT correction.kind, correction.device::VARCHAR AS device, correction.source, correction.day::VARCHAR AS day,
+  correction.timezone,
+  correction.from_ms::DOUBLE AS from_ms, correction.to_ms::DOUBLE AS to_ms,
+  (SELECT min(undo.correction_id) FROM correction undo WHERE undo.undoes = correction.correction_id)::DOUBLE
+    AS undone_by
+FROM correction WHERE correction.correction_id = $correction_id::BIGINT;
 
 -- name: store_correction
 -- Stores a correction. Members that it does not have are null.
@@ -79,14 +82,15 @@ FROM (
 -- for all: $devices (only these, as a JSON array), $source, $day_start_ms and $day_end_ms (only corrections
 -- that overlap the day with these bounds), $before (only smaller ids), $correction_id. $in_force: only those
 -- in force.
-SELECT co.correction_id::DOUBLE AS correction_id, co.kind, co.device::VARCHAR AS device, co.source, co.table_name,
-  co.field, co.day::VARCHAR AS day, co.timezone,
-  co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms, co.energy_wh::DOUBLE AS energy_wh,
-  co.basis, co.undoes::DOUBLE AS undoes, co.reason, co.author,
-  co.created_at_ms::DOUBLE AS created_at_ms, undo.correction_id::DOUBLE AS undone_by,
+SELECT correction.correction_id::DOUBLE AS correction_id, correction.kind, correction.device::VARCHAR AS device,
+  correction.source, correction.table_name,
+  correction.field, correction.day::VARCHAR AS day, correction.timezone,
+  correction.from_ms::DOUBLE AS from_ms, correction.to_ms::DOUBLE AS to_ms, correction.energy_wh::DOUBLE AS energy_wh,
+  correction.basis, correction.undoes::DOUBLE AS undoes, correction.reason, correction.author,
+  correction.created_at_ms::DOUBLE AS created_at_ms, undo.correction_id::DOUBLE AS undone_by,
   effect.days AS days_json, coalesce(effect.day_count, 0)::DOUBLE AS day_count
-FROM correction co
-LEFT JOIN correction undo ON undo.undoes = co.correction_id
+FROM correction
+LEFT JOIN correction undo ON undo.undoes = correction.correction_id
 LEFT JOIN (
   SELECT correction_id, max(place) AS day_count,
     to_json(list(
@@ -98,12 +102,13 @@ LEFT JOIN (
     FROM correction_effect
   )
   GROUP BY correction_id
-) AS effect ON effect.correction_id = co.correction_id
-WHERE ($devices::VARCHAR IS NULL OR co.device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]'))))
-  AND ($source::VARCHAR IS NULL OR co.source = $source)
-  AND ($day_start_ms::BIGINT IS NULL OR (co.from_ms < $day_end_ms::BIGINT AND co.to_ms > $day_start_ms::BIGINT))
-  AND ($before::BIGINT IS NULL OR co.correction_id < $before::BIGINT)
-  AND ($correction_id::BIGINT IS NULL OR co.correction_id = $correction_id::BIGINT)
-  AND (NOT $in_force OR (co.kind <> 'undo' AND undo.correction_id IS NULL))
-ORDER BY co.correction_id DESC
+) AS effect ON effect.correction_id = correction.correction_id
+WHERE ($devices::VARCHAR IS NULL OR correction.device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]'))))
+  AND ($source::VARCHAR IS NULL OR correction.source = $source)
+  AND ($day_start_ms::BIGINT IS NULL
+    OR (correction.from_ms < $day_end_ms::BIGINT AND correction.to_ms > $day_start_ms::BIGINT))
+  AND ($before::BIGINT IS NULL OR correction.correction_id < $before::BIGINT)
+  AND ($correction_id::BIGINT IS NULL OR correction.correction_id = $correction_id::BIGINT)
+  AND (NOT $in_force OR (correction.kind <> 'undo' AND undo.correction_id IS NULL))
+ORDER BY correction.correction_id DESC
 LIMIT $rows_max::BIGINT;

@@ -13,18 +13,20 @@
 --   start_ms, day
 --   clock   local time of its start
 CREATE OR REPLACE TEMP TABLE fill_slot AS
-SELECT start_ms_of(idy.interval_index) AS start_ms, idy.day,
-  strftime(make_timestamptz(start_ms_of(idy.interval_index) * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
-FROM interval_day idy
-WHERE start_ms_of(idy.interval_index) >= $from_ms::BIGINT AND start_ms_of(idy.interval_index) < $to_ms::BIGINT
+SELECT start_ms_of(interval_day.interval_index) AS start_ms, interval_day.day,
+  strftime(make_timestamptz(start_ms_of(interval_day.interval_index) * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
+FROM interval_day
+WHERE start_ms_of(interval_day.interval_index) >= $from_ms::BIGINT
+  AND start_ms_of(interval_day.interval_index) < $to_ms::BIGINT
   AND ($replace OR NOT EXISTS (
     SELECT 1
-    FROM daily_energy de
-    JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
-    JOIN reported_interval ri ON ri.series_id = se.series_id
-    WHERE de.device = $device::UUID AND de.source = $source AND de.day = idy.day
-      AND ri.interval_start_ms = start_ms_of(idy.interval_index)
-      AND ri.covered_ms >= full_coverage_share() * interval_ms()
+    FROM daily_energy
+    JOIN series ON series.device = daily_energy.device AND series.source = daily_energy.source
+      AND series.stream_id = daily_energy.stream_id
+    JOIN reported_interval ON reported_interval.series_id = series.series_id
+    WHERE daily_energy.device = $device::UUID AND daily_energy.source = $source AND daily_energy.day = interval_day.day
+      AND reported_interval.interval_start_ms = start_ms_of(interval_day.interval_index)
+      AND reported_interval.covered_ms >= full_coverage_share() * interval_ms()
   ));
 
 -- name: read_basis
@@ -35,16 +37,17 @@ WHERE start_ms_of(idy.interval_index) >= $from_ms::BIGINT AND start_ms_of(idy.in
 --   is_known       measurements cover it
 --   is_corrected   a person has corrected it
 CREATE OR REPLACE TEMP TABLE basis_interval AS
-SELECT de.day, stored.interval_start_ms AS start_ms,
+SELECT daily_energy.day, stored.interval_start_ms AS start_ms,
   strftime(make_timestamptz(stored.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,
   stored.energy_wh, stored.covered_ms >= full_coverage_share() * interval_ms() AS is_known,
   stored.flags & flag('corrected') > 0 AS is_corrected
-FROM daily_energy de
-JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id
-JOIN interval_day idy ON idy.day = de.day
+FROM daily_energy
+JOIN series ON series.device = daily_energy.device AND series.source = daily_energy.source
+  AND series.stream_id = daily_energy.stream_id
+JOIN interval_day ON interval_day.day = daily_energy.day
 JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS stored
-  ON stored.series_id = se.series_id AND stored.interval_start_ms = start_ms_of(idy.interval_index)
-WHERE de.device = $device::UUID AND de.source = $source;
+  ON stored.series_id = series.series_id AND stored.interval_start_ms = start_ms_of(interval_day.interval_index)
+WHERE daily_energy.device = $device::UUID AND daily_energy.source = $source;
 
 -- name: choose_days
 -- Chooses comparable days for each day to fill: of the same class (Monday to Friday, or Saturday and Sunday),

@@ -58,10 +58,10 @@ USING (
   ), seen AS (
     -- The newest data of each device in the batches.
     SELECT message.device,
-      max(least(message.store_time_ms, bt.landed_at_ms)) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
+      max(least(message.store_time_ms, batch.landed_at_ms)) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
     FROM message
-    JOIN batch bt USING (batch_id)
-    WHERE message.kind = 0 AND bt.origin = 'stream' AND message.device IS NOT NULL
+    JOIN batch USING (batch_id)
+    WHERE message.kind = 0 AND batch.origin = 'stream' AND message.device IS NOT NULL
       AND message.batch_id > $after_batch_id::BIGINT AND message.batch_id <= $through_batch_id::BIGINT
     GROUP BY message.device
   )

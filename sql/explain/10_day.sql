@@ -7,7 +7,7 @@
 -- name: find_taken_in
 -- Returns the last batch that was rolled up, and the number of batches that landed after it.
 SELECT taken.batch_id::VARCHAR AS batch,
-  (SELECT count(*) FROM batch bt WHERE bt.batch_id > coalesce(taken.batch_id, -1))::DOUBLE AS waiting
+  (SELECT count(*) FROM batch WHERE batch.batch_id > coalesce(taken.batch_id, -1))::DOUBLE AS waiting
 FROM (SELECT max(after_batch) AS batch_id FROM stream_setting) AS taken;
 
 -- name: find_nearest_days
@@ -19,27 +19,31 @@ FROM daily_energy WHERE device = $device::UUID;
 
 -- name: find_series
 -- Returns the series of a device ($device), in the order of the configuration.
-SELECT se.series_id, se.source, se.stream_id, ss.table_name, ss.field, ss.as_source, ss.method,
-  se.first_ms::DOUBLE AS first_ms, se.last_ms::DOUBLE AS last_ms
-FROM series se JOIN stream_setting ss USING (stream_id)
-WHERE se.device = $device::UUID
-ORDER BY se.source, ss.position;
+SELECT series.series_id, series.source, series.stream_id, stream_setting.table_name, stream_setting.field,
+  stream_setting.as_source, stream_setting.method,
+  series.first_ms::DOUBLE AS first_ms, series.last_ms::DOUBLE AS last_ms
+FROM series JOIN stream_setting USING (stream_id)
+WHERE series.device = $device::UUID
+ORDER BY series.source, stream_setting.position;
 
 -- name: find_day
 -- Returns the reported day ($day) of a device ($device) and source ($source).
-SELECT de.energy_wh::DOUBLE AS energy_wh, de.method, de.stream_id, de.flags, de.coverage, de.status, de.version,
-  de.computed_at_ms::DOUBLE AS computed_at_ms, de.batch_id
-FROM daily_energy de
-WHERE de.day = $day::DATE AND de.device = $device::UUID AND de.source = $source;
+SELECT daily_energy.energy_wh::DOUBLE AS energy_wh, daily_energy.method, daily_energy.stream_id, daily_energy.flags,
+  daily_energy.coverage, daily_energy.status, daily_energy.version,
+  daily_energy.computed_at_ms::DOUBLE AS computed_at_ms, daily_energy.batch_id
+FROM daily_energy
+WHERE daily_energy.day = $day::DATE AND daily_energy.device = $device::UUID AND daily_energy.source = $source;
 
 -- name: find_missing_sources
 -- Returns the declared sources of a device ($device) without energy on a day ($day).
-SELECT ds.source FROM declared_source ds
-WHERE ds.device = $device::UUID
+SELECT declared_source.source FROM declared_source
+WHERE declared_source.device = $device::UUID
   AND NOT EXISTS (
-    SELECT 1 FROM daily_energy de WHERE de.device = ds.device AND de.source = ds.source AND de.day = $day::DATE
+    SELECT 1 FROM daily_energy
+    WHERE daily_energy.device = declared_source.device AND daily_energy.source = declared_source.source
+      AND daily_energy.day = $day::DATE
   )
-ORDER BY ds.source;
+ORDER BY declared_source.source;
 
 -- name: list_flags
 -- Returns the bits of the flags.

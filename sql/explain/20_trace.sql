@@ -34,11 +34,15 @@ SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE so
 --   start_ms, energy_wh
 --   exact_nwh   billionths of a Wh; null for registers and corrected intervals
 --   covered_ms, flags
-SELECT ri.interval_start_ms::DOUBLE AS start_ms, ri.energy_wh::DOUBLE AS energy_wh,
+SELECT reported_interval.interval_start_ms::DOUBLE AS start_ms, reported_interval.energy_wh::DOUBLE AS energy_wh,
   CASE
-    WHEN ri.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0 THEN ie.exact_nwh
-  END AS exact_nwh, ri.covered_ms, ri.flags
-FROM reported_interval ri
-LEFT JOIN interval_energy ie ON ie.series_id = ri.series_id AND ie.interval_start_ms = ri.interval_start_ms
-WHERE ri.series_id = $series_id AND ri.interval_start_ms >= $start_ms::BIGINT AND ri.interval_start_ms < $end_ms::BIGINT
-ORDER BY ri.interval_start_ms;
+    WHEN reported_interval.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0
+      THEN interval_energy.exact_nwh
+  END AS exact_nwh, reported_interval.covered_ms, reported_interval.flags
+FROM reported_interval
+LEFT JOIN interval_energy
+  ON interval_energy.series_id = reported_interval.series_id
+  AND interval_energy.interval_start_ms = reported_interval.interval_start_ms
+WHERE reported_interval.series_id = $series_id AND reported_interval.interval_start_ms >= $start_ms::BIGINT
+  AND reported_interval.interval_start_ms < $end_ms::BIGINT
+ORDER BY reported_interval.interval_start_ms;

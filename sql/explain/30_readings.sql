@@ -13,12 +13,13 @@
 --   high_ms   the first used reading at or after its end; null if there is none
 SELECT max(event_time_ms) FILTER (event_time_ms <= $start_ms::BIGINT)::DOUBLE AS low_ms,
   min(event_time_ms) FILTER (event_time_ms >= $end_ms::BIGINT)::DOUBLE AS high_ms
-FROM reading rd
-JOIN scope sc USING (series_id)
-WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
+FROM reading
+JOIN scope USING (series_id)
+WHERE reading.series_id = $series_id AND reading.event_time_ms BETWEEN scope.first_ms AND scope.last_ms
   AND NOT EXISTS (
-    SELECT 1 FROM energy_event ev
-    WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
+    SELECT 1 FROM energy_event
+    WHERE energy_event.series_id = reading.series_id AND is_left_out(energy_event.kind)
+      AND reading.event_time_ms BETWEEN energy_event.from_ms AND energy_event.to_ms
   );
 
 -- name: find_readings
@@ -33,27 +34,34 @@ WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.
 --   batch_id, landed_at_ms
 --   readings   number of all readings
 SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail,
-  received.batch_id, bt.landed_at_ms::DOUBLE AS landed_at_ms,
+  received.batch_id, batch.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
-  SELECT rd.event_time_ms, rd.value,
+  SELECT reading.event_time_ms, reading.value,
     coalesce((
-      SELECT any_value(ev.kind) FROM energy_event ev
-      WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
+      SELECT any_value(energy_event.kind) FROM energy_event
+      WHERE energy_event.series_id = reading.series_id AND is_left_out(energy_event.kind)
+        AND reading.event_time_ms BETWEEN energy_event.from_ms AND energy_event.to_ms
     ), 'used') AS fate,
-    rd.batch_id, rd.stream_offset
-  FROM reading rd
-  WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    reading.batch_id, reading.stream_offset
+  FROM reading
+  WHERE reading.series_id = $series_id AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  SELECT xr.event_time_ms, xr.value, 'excluded' AS fate, xr.batch_id, xr.stream_offset
-  FROM excluded_reading xr
-  WHERE xr.series_id = $series_id AND xr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT excluded_reading.event_time_ms, excluded_reading.value, 'excluded' AS fate, excluded_reading.batch_id,
+    excluded_reading.stream_offset
+  FROM excluded_reading
+  WHERE excluded_reading.series_id = $series_id
+    AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  SELECT sup.event_time_ms, sup.value,
-    CASE WHEN sup.value = kr.value THEN 'repeated' ELSE 'revised' END AS fate, sup.batch_id, sup.stream_offset
-  FROM superseded_reading sup
-  JOIN known_reading kr ON kr.series_id = sup.series_id AND kr.event_time_ms = sup.event_time_ms
-  WHERE sup.series_id = $series_id AND sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT superseded_reading.event_time_ms, superseded_reading.value,
+    CASE WHEN superseded_reading.value = known_reading.value THEN 'repeated' ELSE 'revised' END AS fate,
+    superseded_reading.batch_id, superseded_reading.stream_offset
+  FROM superseded_reading
+  JOIN known_reading
+    ON known_reading.series_id = superseded_reading.series_id
+    AND known_reading.event_time_ms = superseded_reading.event_time_ms
+  WHERE superseded_reading.series_id = $series_id
+    AND superseded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
   -- Only samples of rejected readings are stored.
   SELECT rejected.sample.event_time_ms, 'rejected' AS fate, rejected.reason, rejected.sample."text" AS detail,
@@ -65,7 +73,7 @@ FROM (
   ) AS rejected
   WHERE rejected.sample.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS received
-LEFT JOIN batch bt USING (batch_id)
+LEFT JOIN batch USING (batch_id)
 QUALIFY received.fate NOT IN ('used', 'repeated')
   OR least(
     row_number() OVER (ORDER BY received.event_time_ms), row_number() OVER (ORDER BY received.event_time_ms DESC)
@@ -85,27 +93,27 @@ ORDER BY to_ms, from_ms;
 -- are learnt: the days with readings among that day and the limit_days() - 1 days before.
 SELECT
   CASE
-    WHEN sr.net THEN NULL
-    WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, sd.learnt_power_w)
-    ELSE coalesce(sr.max_power_w, sd.learnt_power_w)
+    WHEN series_rule.net THEN NULL
+    WHEN is_register(series_rule.method) THEN power_limit(series_rule.max_power_w, series_day.learnt_power_w)
+    ELSE coalesce(series_rule.max_power_w, series_day.learnt_power_w)
   END AS max_power_w,
-  sd.learnt_power_w,
+  series_day.learnt_power_w,
   CASE
-    WHEN sr.max_power_w IS NULL AND sd.usual_power_w IS NOT NULL
-      THEN power_limit_after_reset(sr.max_power_w, sd.learnt_power_w, sd.usual_power_w)
+    WHEN series_rule.max_power_w IS NULL AND series_day.usual_power_w IS NOT NULL
+      THEN power_limit_after_reset(series_rule.max_power_w, series_day.learnt_power_w, series_day.usual_power_w)
   END AS max_power_after_reset_w,
-  jitter(sr.jitter_wh, sd.learnt_resolution) AS jitter_wh, sr.modulus_wh,
-  reading_interval(sr.interval_ms, sd.learnt_step_ms)::DOUBLE AS interval_ms,
-  max_gap(sr.max_gap_ms, sd.learnt_step_ms)::DOUBLE AS max_gap_ms, sr.net,
-  sr.max_power_w AS configured_power_w, sr.jitter_wh AS configured_jitter_wh,
-  sr.interval_ms::DOUBLE AS configured_interval_ms, sr.max_gap_ms::DOUBLE AS configured_gap_ms,
-  sd.learnt_resolution AS resolution, sd.learnt_step_ms::DOUBLE AS step_ms,
+  jitter(series_rule.jitter_wh, series_day.learnt_resolution) AS jitter_wh, series_rule.modulus_wh,
+  reading_interval(series_rule.interval_ms, series_day.learnt_step_ms)::DOUBLE AS interval_ms,
+  max_gap(series_rule.max_gap_ms, series_day.learnt_step_ms)::DOUBLE AS max_gap_ms, series_rule.net,
+  series_rule.max_power_w AS configured_power_w, series_rule.jitter_wh AS configured_jitter_wh,
+  series_rule.interval_ms::DOUBLE AS configured_interval_ms, series_rule.max_gap_ms::DOUBLE AS configured_gap_ms,
+  series_day.learnt_resolution AS resolution, series_day.learnt_step_ms::DOUBLE AS step_ms,
   learnt_from.days::INTEGER AS days, learnt_from.first_day, learnt_from.last_day
-FROM series_rule sr
-LEFT JOIN series_day sd ON sd.series_id = sr.series_id AND sd.utc_day = $utc_day
+FROM series_rule
+LEFT JOIN series_day ON series_day.series_id = series_rule.series_id AND series_day.utc_day = $utc_day
 CROSS JOIN (
   SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day,
     ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
   FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1 AND $utc_day
 ) AS learnt_from
-WHERE sr.series_id = $series_id;
+WHERE series_rule.series_id = $series_id;

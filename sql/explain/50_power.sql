@@ -13,17 +13,17 @@
 --   parts     number of all parts
 --   sum_nwh   sum of all parts, in billionths of a Wh, as text
 --   sum_wh    the same in Wh, rounded as the intervals of a day are
-SELECT pl.from_ms::DOUBLE AS from_ms, pl.to_ms::DOUBLE AS to_ms, from_w, to_w, covered,
+SELECT power_line.from_ms::DOUBLE AS from_ms, power_line.to_ms::DOUBLE AS to_ms, from_w, to_w, covered,
   exact_nwh / nwh_per_wh() AS energy_wh,
-  pl.to_ms - pl.from_ms AS milliseconds, (count(*) OVER ())::INTEGER AS parts,
+  power_line.to_ms - power_line.from_ms AS milliseconds, (count(*) OVER ())::INTEGER AS parts,
   (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / nwh_per_wh())::DOUBLE AS sum_wh
-FROM power_line pl
+FROM power_line
 WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT)
   AND interval_index < interval_of($end_ms::BIGINT)
 QUALIFY NOT covered
-  OR least(row_number() OVER (ORDER BY pl.from_ms), row_number() OVER (ORDER BY pl.from_ms DESC))
+  OR least(row_number() OVER (ORDER BY power_line.from_ms), row_number() OVER (ORDER BY power_line.from_ms DESC))
     <= $rows_max::INTEGER // 2
-ORDER BY pl.from_ms, pl.to_ms
+ORDER BY power_line.from_ms, power_line.to_ms
 LIMIT 2 * $rows_max::INTEGER;
 
 -- name: find_covered

@@ -29,8 +29,9 @@ ORDER BY version, computed_at_ms;
 -- version was computed.
 -- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the
 -- range of readings to search.
-SELECT recorded.batch_id, bt.origin, bt.landed_at_ms::DOUBLE AS landed_at_ms, recorded.readings::INTEGER AS readings,
-  CASE WHEN bt.landed_at_ms > $end_ms::BIGINT THEN recorded.readings_in ELSE 0 END::INTEGER AS late_readings,
+SELECT recorded.batch_id, batch.origin, batch.landed_at_ms::DOUBLE AS landed_at_ms,
+  recorded.readings::INTEGER AS readings,
+  CASE WHEN batch.landed_at_ms > $end_ms::BIGINT THEN recorded.readings_in ELSE 0 END::INTEGER AS late_readings,
   recorded.from_ms::DOUBLE AS from_ms, recorded.to_ms::DOUBLE AS to_ms, recorded.readings_in > 0 AS touches_day
 FROM (
   SELECT batch_id, count(*) AS readings,
@@ -46,22 +47,24 @@ FROM (
     AND batch_id <= $upto_batch::BIGINT
   GROUP BY batch_id
 ) AS recorded
-LEFT JOIN batch bt USING (batch_id)
+LEFT JOIN batch USING (batch_id)
 ORDER BY recorded.batch_id;
 
 -- name: find_corrections
 -- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms
 -- to $end_ms), including undone ones and undos, and the effect of each on the day when it was made.
-SELECT co.correction_id::INTEGER AS correction_id, co.kind, co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms,
-  co.table_name, co.field,
-  co.day::VARCHAR AS day, co.energy_wh::DOUBLE AS energy_wh, co.undoes::INTEGER AS undoes,
-  undo.correction_id::INTEGER AS undone_by, co.reason, co.author,
-  co.created_at_ms::DOUBLE AS created_at_ms, ef.correction_id IS NOT NULL AS has_changed,
-  ef.before_wh::DOUBLE AS before_wh, ef.after_wh::DOUBLE AS after_wh
-FROM correction co
-LEFT JOIN correction undo ON undo.undoes = co.correction_id
-LEFT JOIN correction_effect ef
-  ON ef.correction_id = co.correction_id AND ef.day = $day::DATE AND ef.device = co.device AND ef.source = co.source
-WHERE co.device = $device::UUID AND co.source = $source AND co.from_ms < $end_ms::BIGINT
-  AND co.to_ms > $start_ms::BIGINT
-ORDER BY co.correction_id;
+SELECT correction.correction_id::INTEGER AS correction_id, correction.kind, correction.from_ms::DOUBLE AS from_ms,
+  correction.to_ms::DOUBLE AS to_ms,
+  correction.table_name, correction.field,
+  correction.day::VARCHAR AS day, correction.energy_wh::DOUBLE AS energy_wh, correction.undoes::INTEGER AS undoes,
+  undo.correction_id::INTEGER AS undone_by, correction.reason, correction.author,
+  correction.created_at_ms::DOUBLE AS created_at_ms, correction_effect.correction_id IS NOT NULL AS has_changed,
+  correction_effect.before_wh::DOUBLE AS before_wh, correction_effect.after_wh::DOUBLE AS after_wh
+FROM correction
+LEFT JOIN correction undo ON undo.undoes = correction.correction_id
+LEFT JOIN correction_effect
+  ON correction_effect.correction_id = correction.correction_id AND correction_effect.day = $day::DATE
+  AND correction_effect.device = correction.device AND correction_effect.source = correction.source
+WHERE correction.device = $device::UUID AND correction.source = $source AND correction.from_ms < $end_ms::BIGINT
+  AND correction.to_ms > $start_ms::BIGINT
+ORDER BY correction.correction_id;

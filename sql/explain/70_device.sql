@@ -16,21 +16,24 @@
 --   is_listed                         `sources` of the device names it, or names none
 --   container                         the source of the device that contains it; null: none
 --   energy_wh                         null without energy
-SELECT dso.source, dso.role, dso.negative_role, dso.counts, dso.part, dso.lacks_with_energy,
-  coalesce(dd.total_source, every.total_source) AS total_source,
-  dd.energy_role,
-  dd.sources IS NULL OR list_contains(dd.sources, dso.source) AS is_listed,
-  CASE WHEN rsp.within_device = dso.device THEN rsp.within_source END AS container,
-  ch.energy_wh::DOUBLE AS energy_wh
-FROM device_source dso
-LEFT JOIN declared_device dd ON dd.device = dso.device
+SELECT device_source.source, device_source.role, device_source.negative_role, device_source.counts, device_source.part,
+  device_source.lacks_with_energy,
+  coalesce(declared_device.total_source, every.total_source) AS total_source,
+  declared_device.energy_role,
+  declared_device.sources IS NULL OR list_contains(declared_device.sources, device_source.source) AS is_listed,
+  CASE WHEN role_span.within_device = device_source.device THEN role_span.within_source END AS container,
+  chosen.energy_wh::DOUBLE AS energy_wh
+FROM device_source
+LEFT JOIN declared_device ON declared_device.device = device_source.device
 CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
-LEFT JOIN role_span rsp ON rsp.device = dso.device AND rsp.source = dso.source
-  AND (rsp.valid_from IS NULL OR rsp.valid_from <= $day::DATE) AND (rsp.valid_to IS NULL OR rsp.valid_to >= $day::DATE)
-LEFT JOIN chosen ch ON ch.source = dso.source
-WHERE dso.device = $device::UUID
-  AND (dso.valid_from IS NULL OR dso.valid_from <= $day::DATE) AND (dso.valid_to IS NULL OR dso.valid_to >= $day::DATE)
-ORDER BY dso.counts DESC, dso.source;
+LEFT JOIN role_span ON role_span.device = device_source.device AND role_span.source = device_source.source
+  AND (role_span.valid_from IS NULL OR role_span.valid_from <= $day::DATE)
+  AND (role_span.valid_to IS NULL OR role_span.valid_to >= $day::DATE)
+LEFT JOIN chosen ON chosen.source = device_source.source
+WHERE device_source.device = $device::UUID
+  AND (device_source.valid_from IS NULL OR device_source.valid_from <= $day::DATE)
+  AND (device_source.valid_to IS NULL OR device_source.valid_to >= $day::DATE)
+ORDER BY device_source.counts DESC, device_source.source;
 
 -- name: find_splits
 -- Returns the rise and fall of sources of which the device counts one part; null if readings are too far

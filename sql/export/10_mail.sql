@@ -2,7 +2,7 @@
 --
 -- Reads   day_row (the days of devices as rows, see rows/select_days_by_device); files of the lake.
 -- Writes  a row for each device or gap.
--- Why     A mail has one line for each device. So its weeks are gathered here into one row.
+-- Why     A mail has one line for each device, so all days of a device become one row here.
 
 -- name: list_device_weeks
 -- Returns one row for each device with a day in the rows. $day: the reported day. $doubtful_flags: an earlier
@@ -27,7 +27,7 @@ ORDER BY device;
 
 -- name: list_open_gaps
 -- Returns the open gaps of the stream that touch the time from $start_ms to $end_ms, the first one first,
--- at most $rows_max. A gap without a time counts by when it was found.
+-- at most $rows_max. A gap without times has the time at which it was found.
 SELECT
   epoch_ms(coalesce(from_time, detected_at))::DOUBLE AS from_ms,
   epoch_ms(coalesce(to_time, detected_at))::DOUBLE AS to_ms,

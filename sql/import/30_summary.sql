@@ -16,11 +16,11 @@ LIMIT $imports_max;
 
 -- name: find_batches
 -- Returns the batches of imports that count. $import_ids; $batches_max: number of ids that each import has.
-SELECT bt.batch_id::DOUBLE AS batch_id
+SELECT batch.batch_id::DOUBLE AS batch_id
 FROM import_file
-JOIN batch bt ON bt.batch_id BETWEEN import_file.import_id * $batches_max::BIGINT + 1 AND import_file.last_batch_id
+JOIN batch ON batch.batch_id BETWEEN import_file.import_id * $batches_max::BIGINT + 1 AND import_file.last_batch_id
 WHERE import_file.state = 'landed' AND list_contains($import_ids::BIGINT[], import_file.import_id)
-ORDER BY bt.batch_id;
+ORDER BY batch.batch_id;
 
 -- name: find_range
 -- Returns the first and last event time of some batches ($batches), and their number of devices; nulls if
@@ -29,10 +29,10 @@ WITH own AS (
   -- The messages and readings of the batches.
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
   UNION ALL BY NAME
-  SELECT rd.event_time_ms, se.device
-  FROM reading rd
-  JOIN series se USING (series_id)
-  WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
+  SELECT reading.event_time_ms, series.device
+  FROM reading
+  JOIN series USING (series_id)
+  WHERE reading.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
 SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms,
   count(DISTINCT device)::DOUBLE AS devices
@@ -47,9 +47,9 @@ WITH own AS (
 )
 SELECT field, sum(value_count)::DOUBLE AS value_count
 FROM (
-  SELECT nm.name AS field, count(*) AS value_count
-  FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name nm USING (name_id)
-  GROUP BY nm.name
+  SELECT name.name AS field, count(*) AS value_count
+  FROM (SELECT unnest(field_ids) AS name_id FROM own) JOIN name USING (name_id)
+  GROUP BY name.name
   UNION ALL BY NAME
   SELECT field, count(*) AS value_count
   FROM (SELECT unnest(try(json_keys(other))) AS field FROM own WHERE other IS NOT NULL)
@@ -61,11 +61,11 @@ ORDER BY field;
 -- name: count_readings
 -- Counts the used readings of some batches ($batches) by the configured energy stream. A reading that another
 -- one of the same device, source and instant replaces is not used.
-SELECT json_extract(es.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
-FROM reading rd
-JOIN series se USING (series_id)
-JOIN energy_stream es USING (stream_id)
-WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[])) AND es.settings IS NOT NULL
+SELECT json_extract(energy_stream.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
+FROM reading
+JOIN series USING (series_id)
+JOIN energy_stream USING (stream_id)
+WHERE reading.batch_id IN (SELECT unnest($batches::BIGINT[])) AND energy_stream.settings IS NOT NULL
 GROUP BY position
 ORDER BY position;
 
@@ -88,19 +88,20 @@ ORDER BY field, reason;
 --   days      number of days on which any of them has energy
 WITH own AS (
   -- The devices and sources of the batches.
-  SELECT message.device, coalesce(nm.name, 'default') AS source
-  FROM message LEFT JOIN name nm ON nm.name_id = message.source_id
+  SELECT message.device, coalesce(name.name, 'default') AS source
+  FROM message LEFT JOIN name ON name.name_id = message.source_id
   WHERE message.batch_id IN (SELECT unnest($batches::BIGINT[])) AND message.kind = 0
   UNION
-  SELECT se.device, se.source
-  FROM reading rd
-  JOIN series se USING (series_id)
-  WHERE rd.batch_id IN (SELECT unnest($batches::BIGINT[]))
+  SELECT series.device, series.source
+  FROM reading
+  JOIN series USING (series_id)
+  WHERE reading.batch_id IN (SELECT unnest($batches::BIGINT[]))
 )
-SELECT strftime(de.day, '%Y-%m') AS month, de.source, sum(de.energy_wh)::DOUBLE AS energy_wh,
-  count(DISTINCT de.device)::DOUBLE AS devices, count(DISTINCT de.day)::DOUBLE AS days
-FROM daily_energy de
+SELECT strftime(daily_energy.day, '%Y-%m') AS month, daily_energy.source,
+  sum(daily_energy.energy_wh)::DOUBLE AS energy_wh,
+  count(DISTINCT daily_energy.device)::DOUBLE AS devices, count(DISTINCT daily_energy.day)::DOUBLE AS days
+FROM daily_energy
 JOIN own USING (device, source)
-WHERE de.day BETWEEN $first_day::DATE AND $last_day::DATE
-GROUP BY month, de.source
-ORDER BY month, de.source;
+WHERE daily_energy.day BETWEEN $first_day::DATE AND $last_day::DATE
+GROUP BY month, daily_energy.source
+ORDER BY month, daily_energy.source;

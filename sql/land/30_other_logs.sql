@@ -17,13 +17,13 @@ WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_wit
 -- can still contain messages of the log before, with their offsets and store times.
 -- $first_ms, $last_ms: range of their store times. $log_epoch: the log of the batch.
 DELETE FROM message AS again
-USING message AS landed, batch AS bt
+USING message AS landed, batch
 WHERE again.batch_id = $batch_id::BIGINT
   AND again.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
   AND landed.store_time_ms BETWEEN $first_ms::BIGINT AND $last_ms::BIGINT
-  AND landed.batch_id = bt.batch_id
-  AND bt.log_epoch IS DISTINCT FROM $log_epoch
-  AND (bt.origin = 'stream' OR starts_with(bt.origin, 'backfill:'))
+  AND landed.batch_id = batch.batch_id
+  AND batch.log_epoch IS DISTINCT FROM $log_epoch
+  AND (batch.origin = 'stream' OR starts_with(batch.origin, 'backfill:'))
   AND landed.stream_offset = again.stream_offset
   AND landed.store_time_ms = again.store_time_ms
   AND landed.event_time_ms = again.event_time_ms

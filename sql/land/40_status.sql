@@ -36,9 +36,9 @@ ORDER BY readings DESC, reason;
 -- name: count_flagged_days
 -- Counts the days of devices and sources since $since_day by quality flag.
 SELECT quality_flag.flag, count(*)::DOUBLE AS days
-FROM daily_energy de
-JOIN quality_flag ON de.flags & quality_flag.bit <> 0
-WHERE de.day >= $since_day::DATE
+FROM daily_energy
+JOIN quality_flag ON daily_energy.flags & quality_flag.bit <> 0
+WHERE daily_energy.day >= $since_day::DATE
 GROUP BY quality_flag.flag
 ORDER BY quality_flag.flag;
 

@@ -9,15 +9,16 @@
 -- Returns the configured energy streams in order, with the number of devices and sources that have readings,
 -- and the highest index of the newest $newest_ms (Wh; null if none).
 SELECT
-  json_extract(es.settings, '$.position')::INTEGER AS position,
-  count(DISTINCT se.series_id)::INTEGER AS series_count,
-  max(ie.last_value) AS highest_wh
-FROM energy_stream es
-LEFT JOIN series se USING (stream_id)
-LEFT JOIN interval_energy ie
-  ON ie.series_id = se.series_id AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
-  AND json_extract(es.settings, '$.modulus') IS NOT NULL
-WHERE es.settings IS NOT NULL
+  json_extract(energy_stream.settings, '$.position')::INTEGER AS position,
+  count(DISTINCT series.series_id)::INTEGER AS series_count,
+  max(interval_energy.last_value) AS highest_wh
+FROM energy_stream
+LEFT JOIN series USING (stream_id)
+LEFT JOIN interval_energy
+  ON interval_energy.series_id = series.series_id
+  AND interval_energy.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+  AND json_extract(energy_stream.settings, '$.modulus') IS NOT NULL
+WHERE energy_stream.settings IS NOT NULL
 GROUP BY position
 ORDER BY position;
 
@@ -33,11 +34,14 @@ ORDER BY position;
 --   text         a received value with this reason
 WITH rejection AS (
   -- The rejected readings, with the table of their first sample.
-  SELECT rr.field, rr.device, rr.source, rr.reason, rr.readings, rr.samples[1]."text" AS text, nm.name AS table_name
-  FROM rejected_reading rr
-  LEFT JOIN message ON message.batch_id = rr.samples[1].batch_id AND message.stream_offset = rr.samples[1].stream_offset
-  LEFT JOIN name nm ON nm.name_id = message.table_id
-  WHERE rr.reason <> 'null' AND rr.device IS NOT NULL
+  SELECT rejected_reading.field, rejected_reading.device, rejected_reading.source, rejected_reading.reason,
+    rejected_reading.readings, rejected_reading.samples[1]."text" AS text, name.name AS table_name
+  FROM rejected_reading
+  LEFT JOIN message
+    ON message.batch_id = rejected_reading.samples[1].batch_id
+    AND message.stream_offset = rejected_reading.samples[1].stream_offset
+  LEFT JOIN name ON name.name_id = message.table_id
+  WHERE rejected_reading.reason <> 'null' AND rejected_reading.device IS NOT NULL
 )
 SELECT rejected.table_name, rejected.field, rejected.device::VARCHAR AS device, rejected.source,
   max_by(rejected.reason, rejected.readings) AS reason, sum(rejected.readings)::DOUBLE AS readings,
@@ -48,11 +52,11 @@ FROM (
   GROUP BY table_name, field, device, source, reason
 ) AS rejected
 WHERE NOT EXISTS (
-  SELECT 1 FROM series se JOIN energy_stream es USING (stream_id)
-  WHERE se.device = rejected.device
-    AND (se.source = rejected.source OR json_extract_string(es.identity, '$.as') IS NOT NULL)
-    AND json_extract_string(es.identity, '$.field') = rejected.field
-    AND coalesce(json_extract_string(es.identity, '$.table') = rejected.table_name, true)
+  SELECT 1 FROM series JOIN energy_stream USING (stream_id)
+  WHERE series.device = rejected.device
+    AND (series.source = rejected.source OR json_extract_string(energy_stream.identity, '$.as') IS NOT NULL)
+    AND json_extract_string(energy_stream.identity, '$.field') = rejected.field
+    AND coalesce(json_extract_string(energy_stream.identity, '$.table') = rejected.table_name, true)
 )
 GROUP BY rejected.table_name, rejected.field, rejected.device, rejected.source
 ORDER BY readings DESC, rejected.field, rejected.device, rejected.source
@@ -61,10 +65,10 @@ LIMIT $rows_max::BIGINT;
 -- name: find_tables
 -- Returns the tables of the kept telemetry with their message counts, those with names similar to $table
 -- first.
-SELECT nm.name AS table_name, counted.message_count::DOUBLE AS messages
+SELECT name.name AS table_name, counted.message_count::DOUBLE AS messages
 FROM (SELECT table_id, count(*) AS message_count FROM message WHERE kind = 0 GROUP BY table_id) AS counted
-JOIN name nm ON nm.name_id = counted.table_id
-ORDER BY jaro_winkler_similarity(lower(nm.name), lower($table)) DESC, nm.name;
+JOIN name ON name.name_id = counted.table_id
+ORDER BY jaro_winkler_similarity(lower(name.name), lower($table)) DESC, name.name;
 
 -- name: find_fields
 -- Returns the fields of the newest kept messages of a table ($table), those with names similar to $field
@@ -108,15 +112,16 @@ SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FR
 --   position                of the stream with as
 --   source, device
 --   field, other_position   of the other stream
-SELECT json_extract(own.settings, '$.position')::INTEGER AS position, se.source, min(se.device)::VARCHAR AS device,
+SELECT json_extract(own.settings, '$.position')::INTEGER AS position, series.source,
+  min(series.device)::VARCHAR AS device,
   min(json_extract_string(other.settings, '$.field')) AS field,
   min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
 FROM energy_stream own
 JOIN energy_stream other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
   AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
-JOIN series se ON se.stream_id = other.stream_id AND se.source = json_extract_string(own.settings, '$.as')
+JOIN series ON series.stream_id = other.stream_id AND series.source = json_extract_string(own.settings, '$.as')
 WHERE own.settings IS NOT NULL
-GROUP BY position, se.source
+GROUP BY position, series.source
 ORDER BY position;
 
 -- name: find_merged_sources
@@ -129,12 +134,12 @@ WITH newest AS (
   ORDER BY batch_id DESC, stream_offset DESC
   LIMIT $messages_max::BIGINT
 )
-SELECT newest.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(nm.name, 'default'))) AS sources
+SELECT newest.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(name.name, 'default'))) AS sources
 FROM newest
-LEFT JOIN name nm ON nm.name_id = newest.source_id
+LEFT JOIN name ON name.name_id = newest.source_id
 WHERE list_contains(newest.field_ids, (SELECT name_id FROM name WHERE name = $field))
   OR list_contains(json_keys(newest.other), $field)
 GROUP BY newest.device
-HAVING count(DISTINCT coalesce(nm.name, 'default')) > 1
+HAVING count(DISTINCT coalesce(name.name, 'default')) > 1
 ORDER BY device
 LIMIT $devices_max::BIGINT;

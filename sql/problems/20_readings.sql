@@ -12,12 +12,14 @@
 -- $resolutions_min times the register's resolution.
 WITH week AS (
   -- The sums of each series over the newest time.
-  SELECT se.device, se.source, es.settings, se.resolution, sum(ie.energy_wh) AS energy_wh,
-    sum(ie.covered_ms) AS covered_ms
-  FROM interval_energy ie
-  JOIN series se USING (series_id)
-  JOIN energy_stream es USING (stream_id)
-  WHERE es.settings IS NOT NULL AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+  SELECT series.device, series.source, energy_stream.settings, series.resolution,
+    sum(interval_energy.energy_wh) AS energy_wh,
+    sum(interval_energy.covered_ms) AS covered_ms
+  FROM interval_energy
+  JOIN series USING (series_id)
+  JOIN energy_stream USING (stream_id)
+  WHERE energy_stream.settings IS NOT NULL
+    AND interval_energy.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   GROUP BY ALL
 )
 SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device,
@@ -35,14 +37,16 @@ LIMIT $rows_max::BIGINT;
 -- Returns devices and sources with readings beyond the configured maxPower ($beyond_flags: bits of spike and
 -- rebase) in at least the share $share_min (0 to 1) of the intervals of the newest $newest_ms, and in at
 -- least $intervals_min of them.
-SELECT json_extract(es.settings, '$.position')::INTEGER AS position, se.device::VARCHAR AS device, se.source,
-  json_extract(es.settings, '$.maxPower')::DOUBLE AS power_w,
-  count(*) FILTER (ie.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
-FROM interval_energy ie
-JOIN series se USING (series_id)
-JOIN energy_stream es USING (stream_id)
-WHERE json_extract(es.settings, '$.maxPower') IS NOT NULL
-  AND ie.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+SELECT json_extract(energy_stream.settings, '$.position')::INTEGER AS position, series.device::VARCHAR AS device,
+  series.source,
+  json_extract(energy_stream.settings, '$.maxPower')::DOUBLE AS power_w,
+  count(*) FILTER (interval_energy.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond,
+  count(*)::INTEGER AS intervals
+FROM interval_energy
+JOIN series USING (series_id)
+JOIN energy_stream USING (stream_id)
+WHERE json_extract(energy_stream.settings, '$.maxPower') IS NOT NULL
+  AND interval_energy.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
 GROUP BY ALL
 HAVING beyond >= $intervals_min::INTEGER AND beyond >= $share_min::DOUBLE * intervals
 ORDER BY position, device, source
@@ -55,7 +59,8 @@ LIMIT $rows_max::BIGINT;
 -- Columns:
 --   position, device, source, at_ms
 --   value_before, value_after   Wh, both at least $value_min_wh
-SELECT json_extract(es.settings, '$.position')::INTEGER AS position, se.device::VARCHAR AS device, se.source,
+SELECT json_extract(energy_stream.settings, '$.position')::INTEGER AS position, series.device::VARCHAR AS device,
+  series.source,
   max(change.at_ms)::DOUBLE AS at_ms, max_by(change.value_before, change.at_ms) AS value_before,
   max_by(change.value_after, change.at_ms) AS value_after
 FROM (
@@ -63,9 +68,9 @@ FROM (
     greatest(value_after / value_before, value_before / value_after) AS times
   FROM energy_event
 ) AS change
-JOIN series se USING (series_id)
-JOIN energy_stream es USING (stream_id)
-WHERE es.settings IS NOT NULL AND change.at_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+JOIN series USING (series_id)
+JOIN energy_stream USING (stream_id)
+WHERE energy_stream.settings IS NOT NULL AND change.at_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   -- Readings that are left out until $forever_ms have not come back.
   AND (change.kind IN ('reset', 'rebase')
     OR (change.kind IN ('glitch', 'spike') AND change.to_ms >= $forever_ms::BIGINT))
@@ -73,19 +78,20 @@ WHERE es.settings IS NOT NULL AND change.at_ms > (SELECT max(last_ms) FROM serie
   AND (abs(change.times / $factor_kilo::DOUBLE - 1) <= $tolerance_share::DOUBLE
     OR (change.kind IN ('glitch', 'spike') AND abs(change.times / $factor::DOUBLE - 1) <= $tolerance_share::DOUBLE))
 GROUP BY ALL
-ORDER BY position, device, se.source
+ORDER BY position, device, series.source
 LIMIT $rows_max::BIGINT;
 
 -- name: find_contradicted
 -- Returns devices and sources whose chosen method is contradicted ($contradicted_flag: its bit) on at least
 -- $days_min of the newest $newest_days days.
-SELECT json_extract(es.settings, '$.position')::INTEGER AS position, de.device::VARCHAR AS device, de.source,
-  count(*)::INTEGER AS days, max(de.day)::VARCHAR AS last_day
-FROM daily_energy de
-JOIN energy_stream es USING (stream_id)
-WHERE es.settings IS NOT NULL AND de.flags & $contradicted_flag::INTEGER > 0
-  AND de.day > (SELECT max(day) FROM daily_energy) - $newest_days::INTEGER
-GROUP BY position, de.device, de.source
+SELECT json_extract(energy_stream.settings, '$.position')::INTEGER AS position, daily_energy.device::VARCHAR AS device,
+  daily_energy.source,
+  count(*)::INTEGER AS days, max(daily_energy.day)::VARCHAR AS last_day
+FROM daily_energy
+JOIN energy_stream USING (stream_id)
+WHERE energy_stream.settings IS NOT NULL AND daily_energy.flags & $contradicted_flag::INTEGER > 0
+  AND daily_energy.day > (SELECT max(day) FROM daily_energy) - $newest_days::INTEGER
+GROUP BY position, daily_energy.device, daily_energy.source
 HAVING count(*) >= $days_min::INTEGER
-ORDER BY position, device, de.source
+ORDER BY position, device, daily_energy.source
 LIMIT $rows_max::BIGINT;

@@ -29,11 +29,11 @@ WITH counted AS (
   )
   GROUP BY table_id, hour_start_ms, part_number
 )
-SELECT part.table_id, coalesce(nm.name, '#' || part.table_id) AS table_name,
+SELECT part.table_id, coalesce(name.name, '#' || part.table_id) AS table_name,
   part.hour_start_ms::DOUBLE AS hour_start_ms, part.after_batch_id::BIGINT AS after_batch_id,
   part.through_batch_id::BIGINT AS through_batch_id, part.row_count::DOUBLE AS row_count
 FROM part
-LEFT JOIN name nm ON nm.name_id = part.table_id
+LEFT JOIN name ON name.name_id = part.table_id
 ORDER BY ALL;
 
 -- name: find_interval_days

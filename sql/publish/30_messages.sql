@@ -25,16 +25,16 @@ WITH chosen AS (
   SELECT field_ids, name_id, max(place) AS place FROM place GROUP BY ALL
 ), shape AS (
   -- Each list of fields, with its names and their places.
-  SELECT last_place.field_ids, list(coalesce(nm.name, '#' || last_place.name_id) ORDER BY last_place.place) AS fields,
+  SELECT last_place.field_ids, list(coalesce(name.name, '#' || last_place.name_id) ORDER BY last_place.place) AS fields,
     list(last_place.place ORDER BY last_place.place) AS places
-  FROM last_place LEFT JOIN name nm USING (name_id)
+  FROM last_place LEFT JOIN name USING (name_id)
   GROUP BY last_place.field_ids
 )
 SELECT
   $table_name::VARCHAR AS "table",
   CASE chosen.kind WHEN 0 THEN 'telemetry' WHEN 1 THEN 'device_status' WHEN 2 THEN 'audit' ELSE 'unknown' END AS kind,
   chosen.device,
-  nm.name AS source,
+  name.name AS source,
   make_timestamptz(chosen.event_time_ms * 1000) AS event_time,
   make_timestamptz(chosen.store_time_ms * 1000) AS store_time,
   chosen.stream_offset,
@@ -48,7 +48,7 @@ SELECT
   chosen.batch_id
 FROM chosen
 LEFT JOIN shape ON shape.field_ids = chosen.field_ids
-LEFT JOIN name nm ON nm.name_id = chosen.source_id
+LEFT JOIN name ON name.name_id = chosen.source_id
 ORDER BY chosen.device, chosen.event_time_ms, chosen.stream_offset;
 
 -- name: select_gap

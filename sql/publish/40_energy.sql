@@ -10,23 +10,22 @@
 -- name: select_interval_energy
 -- Selects the reported intervals from $start_ms up to $end_ms (excluded).
 SELECT
-  se.device,
-  se.source,
-  es.identity->>'table' AS "table",
-  es.identity->>'field' AS field,
-  es.identity->>'method' AS method,
-  se.stream_id,
-  make_timestamptz(ri.interval_start_ms * 1000) AS interval_start,
-  ri.energy_wh,
-  ri.covered_ms,
+  series.device, series.source,
+  energy_stream.identity->>'table' AS "table",
+  energy_stream.identity->>'field' AS field,
+  energy_stream.identity->>'method' AS method,
+  series.stream_id,
+  make_timestamptz(reported_interval.interval_start_ms * 1000) AS interval_start,
+  reported_interval.energy_wh, reported_interval.covered_ms,
   coalesce((
-    SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE ri.flags & quality_flag.bit <> 0
+    SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag
+    WHERE reported_interval.flags & quality_flag.bit <> 0
   ), []) AS flags
-FROM reported_interval ri
-LEFT JOIN series se USING (series_id)
-LEFT JOIN energy_stream es USING (stream_id)
-WHERE ri.interval_start_ms >= $start_ms::BIGINT AND ri.interval_start_ms < $end_ms::BIGINT
-ORDER BY se.device, se.source, se.stream_id, ri.interval_start_ms;
+FROM reported_interval
+LEFT JOIN series USING (series_id)
+LEFT JOIN energy_stream USING (stream_id)
+WHERE reported_interval.interval_start_ms >= $start_ms::BIGINT AND reported_interval.interval_start_ms < $end_ms::BIGINT
+ORDER BY series.device, series.source, series.stream_id, reported_interval.interval_start_ms;
 
 -- name: select_daily_energy
 -- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report.
@@ -35,25 +34,20 @@ ORDER BY se.device, se.source, se.stream_id, ri.interval_start_ms;
 --   coverage   share of the day, 0 to 1
 --   status, version, computed_at
 SELECT
-  de.day,
-  de.device,
-  de.source,
-  de.energy_wh,
-  de.method,
-  es.identity->>'table' AS "table",
-  es.identity->>'field' AS field,
-  de.stream_id,
+  daily_energy.day, daily_energy.device, daily_energy.source, daily_energy.energy_wh, daily_energy.method,
+  energy_stream.identity->>'table' AS "table",
+  energy_stream.identity->>'field' AS field,
+  daily_energy.stream_id,
   coalesce((
-    SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag WHERE de.flags & quality_flag.bit <> 0
+    SELECT list(quality_flag.flag ORDER BY quality_flag.bit) FROM quality_flag
+    WHERE daily_energy.flags & quality_flag.bit <> 0
   ), []) AS flags,
-  de.coverage,
-  de.status,
-  de.version,
-  make_timestamptz(de.computed_at_ms * 1000) AS computed_at
-FROM daily_energy de
-LEFT JOIN energy_stream es USING (stream_id)
-WHERE de.day >= $start_day::DATE AND de.day < $end_day::DATE
-ORDER BY de.day, de.device, de.source;
+  daily_energy.coverage, daily_energy.status, daily_energy.version,
+  make_timestamptz(daily_energy.computed_at_ms * 1000) AS computed_at
+FROM daily_energy
+LEFT JOIN energy_stream USING (stream_id)
+WHERE daily_energy.day >= $start_day::DATE AND daily_energy.day < $end_day::DATE
+ORDER BY daily_energy.day, daily_energy.device, daily_energy.source;
 
 -- name: select_daily_energy_version
 -- Selects the versions of the days from $start_day up to $end_day (excluded; local days).
@@ -87,32 +81,25 @@ ORDER BY version.day, version.device, version.source, version.version, version.c
 -- name: select_correction
 -- Selects the corrections of people.
 SELECT
-  co.correction_id,
-  co.kind,
-  co.device,
-  co.source,
-  co.table_name AS "table",
-  co.field,
-  co.day,
-  make_timestamptz(co.from_ms * 1000) AS from_time,
-  make_timestamptz(co.to_ms * 1000) AS to_time,
-  co.energy_wh,
-  co.basis,
-  co.reason,
-  co.author,
-  make_timestamptz(co.created_at_ms * 1000) AS created_at,
-  co.undoes,
+  correction.correction_id, correction.kind, correction.device, correction.source,
+  correction.table_name AS "table",
+  correction.field, correction.day,
+  make_timestamptz(correction.from_ms * 1000) AS from_time,
+  make_timestamptz(correction.to_ms * 1000) AS to_time,
+  correction.energy_wh, correction.basis, correction.reason, correction.author,
+  make_timestamptz(correction.created_at_ms * 1000) AS created_at,
+  correction.undoes,
   undo.correction_id AS undone_by,
   effect.days,
   effect.before_wh,
   effect.after_wh
-FROM correction co
-LEFT JOIN correction undo ON undo.undoes = co.correction_id
+FROM correction
+LEFT JOIN correction undo ON undo.undoes = correction.correction_id
 LEFT JOIN (
   SELECT correction_id, count(*) AS days, sum(before_wh)::BIGINT AS before_wh, sum(after_wh)::BIGINT AS after_wh
   FROM correction_effect GROUP BY correction_id
-) AS effect ON effect.correction_id = co.correction_id
-ORDER BY co.correction_id;
+) AS effect ON effect.correction_id = correction.correction_id
+ORDER BY correction.correction_id;
 
 -- name: select_series
 -- Selects the devices and sources with energy, and the field of each.
@@ -123,23 +110,21 @@ ORDER BY co.correction_id;
 --   resolution_wh   resolution of a register, a configured jitter divided by jitter_resolutions(); null if
 --                   unknown
 SELECT
-  se.device,
-  se.source,
-  se.stream_id,
-  es.identity->>'table' AS "table",
-  es.identity->>'field' AS field,
-  es.identity->>'method' AS method,
-  es.settings IS NOT NULL AS active,
+  series.device, series.source, series.stream_id,
+  energy_stream.identity->>'table' AS "table",
+  energy_stream.identity->>'field' AS field,
+  energy_stream.identity->>'method' AS method,
+  energy_stream.settings IS NOT NULL AS active,
   CASE
-    WHEN es.identity->>'method' NOT IN ('total_energy', 'daily_energy')
-      THEN coalesce((es.settings->>'interval')::BIGINT, se.step_ms)
+    WHEN energy_stream.identity->>'method' NOT IN ('total_energy', 'daily_energy')
+      THEN coalesce((energy_stream.settings->>'interval')::BIGINT, series.step_ms)
   END AS step_ms,
   CASE
-    WHEN es.identity->>'method' IN ('total_energy', 'daily_energy')
-      THEN coalesce((es.settings->>'jitter')::DOUBLE / jitter_resolutions(), se.resolution)
+    WHEN energy_stream.identity->>'method' IN ('total_energy', 'daily_energy')
+      THEN coalesce((energy_stream.settings->>'jitter')::DOUBLE / jitter_resolutions(), series.resolution)
   END AS resolution_wh
-FROM series se LEFT JOIN energy_stream es USING (stream_id)
-ORDER BY se.device, se.source, es.stream_id;
+FROM series LEFT JOIN energy_stream USING (stream_id)
+ORDER BY series.device, series.source, energy_stream.stream_id;
 
 -- name: select_local_day
 -- Selects the local days of the workgroup, from the first to the last with energy, with their bounds.

@@ -2,8 +2,8 @@
 --
 -- Reads   publication, shard.
 -- Writes  publication.
--- Why     A warehouse that is not the one of the newest commit is an older copy, or another worker has
---         continued without it. It must not continue.
+-- Why     If the newest commit of the replica is not of this warehouse, the warehouse is an older copy, or
+--         another worker has continued without it. Then it must not continue.
 
 -- name: find_replication
 -- Returns the nonces of the last own commit of the replica and of the planned one, and the owner of the file.

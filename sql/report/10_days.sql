@@ -25,11 +25,12 @@ SELECT count(*)::DOUBLE AS value_count FROM chosen;
 -- name: select_split_days
 -- Selects the sources and days of "chosen" of which the device counts only a part. Reads chosen and
 -- device_source. balance/find_read_from reads it as "wanted".
-SELECT ch.device, ch.source, ch.day AS own_day
-FROM chosen ch
-JOIN device_source dso ON dso.device = ch.device AND dso.source = ch.source
-  AND ch.day >= coalesce(dso.valid_from, DATE '-infinity') AND ch.day <= coalesce(dso.valid_to, DATE 'infinity')
-WHERE dso.counts AND dso.part <> 'whole';
+SELECT chosen.device, chosen.source, chosen.day AS own_day
+FROM chosen
+JOIN device_source ON device_source.device = chosen.device AND device_source.source = chosen.source
+  AND chosen.day >= coalesce(device_source.valid_from, DATE '-infinity')
+  AND chosen.day <= coalesce(device_source.valid_to, DATE 'infinity')
+WHERE device_source.counts AND device_source.part <> 'whole';
 
 -- name: select_own_days
 -- Selects the local days of the workgroup. $own_days, $own_starts_ms, $own_ends_ms: from the time zone
@@ -40,16 +41,19 @@ SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[
 -- name: select_source_day
 -- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see
 -- balance/sum_rise_fall).
-SELECT ch.day, ch.day AS reported_day, ch.device, ch.source, ch.energy_wh, rise_fall.rise_wh, rise_fall.fall_wh,
-  [ch.method] AS methods, ch.flags, ch.coverage, ch.status, ch.version, ch.computed_at
-FROM chosen ch
-LEFT JOIN rise_fall ON rise_fall.day = ch.day AND rise_fall.device = ch.device AND rise_fall.source = ch.source;
+SELECT chosen.day, chosen.day AS reported_day, chosen.device, chosen.source, chosen.energy_wh, rise_fall.rise_wh,
+  rise_fall.fall_wh,
+  [chosen.method] AS methods, chosen.flags, chosen.coverage, chosen.status, chosen.version, chosen.computed_at
+FROM chosen
+LEFT JOIN rise_fall
+  ON rise_fall.day = chosen.day AND rise_fall.device = chosen.device AND rise_fall.source = chosen.source;
 
 -- name: select_counted
 -- Selects the rows of "chosen" that count for their device, with the part that counts. Reads chosen and
 -- device_source (see balance/find_device_source). A source that is not in device_source counts as a whole.
-SELECT ch.*, coalesce(dso.part, 'whole') AS part
-FROM chosen ch
-LEFT JOIN device_source dso ON dso.device = ch.device AND dso.source = ch.source
-  AND ch.day >= coalesce(dso.valid_from, DATE '-infinity') AND ch.day <= coalesce(dso.valid_to, DATE 'infinity')
-WHERE coalesce(dso.counts, true);
+SELECT chosen.*, coalesce(device_source.part, 'whole') AS part
+FROM chosen
+LEFT JOIN device_source ON device_source.device = chosen.device AND device_source.source = chosen.source
+  AND chosen.day >= coalesce(device_source.valid_from, DATE '-infinity')
+  AND chosen.day <= coalesce(device_source.valid_to, DATE 'infinity')
+WHERE coalesce(device_source.counts, true);

@@ -48,22 +48,22 @@ WITH reading AS (
     AND stored.interval_end > make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
 ), cut AS (
   -- The part of each reading on each day: its energy up to the end of the day minus that up to its start.
-  SELECT reading.key, ld.day, reading.quality, reading.revision,
-    ld.end_ms - ld.start_ms AS day_ms,
-    reading.start_ms < ld.start_ms OR reading.end_ms > ld.end_ms AS is_cut,
+  SELECT reading.key, local_day.day, reading.quality, reading.revision,
+    local_day.end_ms - local_day.start_ms AS day_ms,
+    reading.start_ms < local_day.start_ms OR reading.end_ms > local_day.end_ms AS is_cut,
     CASE
       WHEN reading.energy_wh IS NULL THEN 0
-      ELSE least(reading.end_ms, ld.end_ms) - greatest(reading.start_ms, ld.start_ms)
+      ELSE least(reading.end_ms, local_day.end_ms) - greatest(reading.start_ms, local_day.start_ms)
     END AS covered_ms,
     CASE
-      WHEN reading.start_ms >= ld.start_ms THEN 0
-      ELSE round(reading.energy_wh * ((ld.start_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
+      WHEN reading.start_ms >= local_day.start_ms THEN 0
+      ELSE round(reading.energy_wh * ((local_day.start_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
     END AS from_wh,
     CASE
-      WHEN reading.end_ms <= ld.end_ms THEN reading.energy_wh
-      ELSE round(reading.energy_wh * ((ld.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
+      WHEN reading.end_ms <= local_day.end_ms THEN reading.energy_wh
+      ELSE round(reading.energy_wh * ((local_day.end_ms - reading.start_ms) / (reading.end_ms - reading.start_ms)))
     END AS to_wh
-  FROM reading JOIN local_day ld ON reading.start_ms < ld.end_ms AND reading.end_ms > ld.start_ms
+  FROM reading JOIN local_day ON reading.start_ms < local_day.end_ms AND reading.end_ms > local_day.start_ms
 ), summed AS (
   -- One row for each meter and day. The energy is in whole thousandths of a Wh, so that sums are exact in any
   -- order.
@@ -178,8 +178,9 @@ FROM (
 --   revision                                        the highest version of its parts
 WITH part AS (
   -- The days of the members, cut at the days of the workgroup.
-  SELECT member.key, sod.reported_day AS day, sod.energy_wh, sod.coverage, sod.flags, sod.version
-  FROM source_day sod JOIN member ON member.device = sod.device AND member.source = sod.source
+  SELECT member.key, source_day.reported_day AS day, source_day.energy_wh, source_day.coverage, source_day.flags,
+    source_day.version
+  FROM source_day JOIN member ON member.device = source_day.device AND member.source = source_day.source
   UNION ALL BY NAME
   SELECT member.key, device_day.reported_day AS day, device_day.energy_wh, device_day.coverage, device_day.flags,
     device_day.version

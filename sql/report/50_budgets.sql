@@ -16,6 +16,8 @@ WHERE is_current AND meter_code IN (SELECT unnest($codes::VARCHAR[])) ORDER BY s
 -- a month before its year.
 -- $scenario: only budgets of this scenario, in upper or lower case. Null: each meter has on each day the
 -- scenario that comes first in $scenario_order; scenarios that are not in it come last, by name.
+-- Two scenarios can differ only in upper and lower case: the one that is written like $scenario comes first.
+-- Two periods of the same length can contain a day: the newer upload counts.
 -- $budget_files: of the generation. $codes: meters.
 -- Columns:
 --   key, day, energy_wh, scenario

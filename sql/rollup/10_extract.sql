@@ -97,11 +97,11 @@ WITH raw AS (
 ), converted AS (
   -- The numbers in Wh or W (value). unit_value: how many Wh or W one unit is.
   SELECT typed.*,
-    typed.unit IS NOT NULL AND uf.factor IS NULL AS is_unit_unknown,
-    CASE WHEN typed.unit IS NULL THEN typed.factor ELSE uf.factor * typed.multiplier END AS unit_value,
+    typed.unit IS NOT NULL AND unit_factor.factor IS NULL AS is_unit_unknown,
+    CASE WHEN typed.unit IS NULL THEN typed.factor ELSE unit_factor.factor * typed.multiplier END AS unit_value,
     typed.number * unit_value AS value
   FROM typed
-  LEFT JOIN unit_factor uf ON uf.dimension = typed.dimension AND uf.unit = typed.unit
+  LEFT JOIN unit_factor ON unit_factor.dimension = typed.dimension AND unit_factor.unit = typed.unit
 ), checked AS (
   -- The values, with the first reason to reject each of them; null: valid.
   SELECT *,
@@ -135,13 +135,14 @@ FROM checked;
 -- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the extracted readings
 -- that are stored already. A message is identified by its device, offset and event time.
 DELETE FROM extracted USING (
-  SELECT se.stream_id, se.device, kr.event_time_ms, kr.stream_offset, NULL AS reason
-  FROM known_reading kr JOIN series se USING (series_id)
-  WHERE kr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT series.stream_id, series.device, known_reading.event_time_ms, known_reading.stream_offset, NULL AS reason
+  FROM known_reading JOIN series USING (series_id)
+  WHERE known_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  SELECT se.stream_id, se.device, sup.event_time_ms, sup.stream_offset, NULL AS reason
-  FROM superseded_reading sup JOIN series se USING (series_id)
-  WHERE sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT series.stream_id, series.device, superseded_reading.event_time_ms, superseded_reading.stream_offset,
+    NULL AS reason
+  FROM superseded_reading JOIN series USING (series_id)
+  WHERE superseded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS known
 WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.stream_id = known.stream_id
@@ -165,9 +166,10 @@ DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy
 -- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the
 -- counted time range. $low_ms, $high_ms: as in drop_reread_readings.
 DELETE FROM extracted USING (
-  SELECT ss.stream_id, rr.device, rr.source, rr.reason, rr.first_ms, rr.last_ms
-  FROM rejected_reading rr JOIN stream_setting ss USING (field)
-  WHERE rr.first_ms <= $high_ms::BIGINT AND rr.last_ms >= $low_ms::BIGINT
+  SELECT stream_setting.stream_id, rejected_reading.device, rejected_reading.source, rejected_reading.reason,
+    rejected_reading.first_ms, rejected_reading.last_ms
+  FROM rejected_reading JOIN stream_setting USING (field)
+  WHERE rejected_reading.first_ms <= $high_ms::BIGINT AND rejected_reading.last_ms >= $low_ms::BIGINT
 ) AS known
 WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.reason = known.reason
@@ -193,25 +195,29 @@ SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device
   ) AS samples
 FROM (
   -- DISTINCT, because a reading that several streams read counts once.
-  SELECT DISTINCT CASE WHEN bt.origin LIKE 'import:%' THEN ex.batch_id // import_batches_max() ELSE 0 END AS import_id,
-    ex.device, coalesce(nm.name, 'default') AS source, ss.field, ex.reason, ex.event_time_ms, ex.stream_offset,
-    ex.batch_id, ex."text"
-  FROM extracted ex
-  JOIN stream_setting ss USING (stream_id)
-  LEFT JOIN batch bt USING (batch_id)
-  LEFT JOIN name nm ON nm.name_id = ex.source_id
-  WHERE ex.reason IS NOT NULL
+  SELECT DISTINCT
+    CASE WHEN batch.origin LIKE 'import:%' THEN extracted.batch_id // import_batches_max() ELSE 0 END AS import_id,
+    extracted.device, coalesce(name.name, 'default') AS source, stream_setting.field, extracted.reason,
+    extracted.event_time_ms, extracted.stream_offset, extracted.batch_id, extracted."text"
+  FROM extracted
+  JOIN stream_setting USING (stream_id)
+  LEFT JOIN batch USING (batch_id)
+  LEFT JOIN name ON name.name_id = extracted.source_id
+  WHERE extracted.reason IS NOT NULL
 )
 GROUP BY import_id, device, source, field, reason;
 
 -- name: count_rejected
 -- Adds the counts to the rejections of the same UTC day.
-MERGE INTO rejected_reading AS rr USING rejected_now AS rn
-ON rr.day_start_ms = rn.day_start_ms AND rr.import_id = rn.import_id AND rr.device IS NOT DISTINCT FROM rn.device
-  AND rr.source = rn.source AND rr.field = rn.field AND rr.reason = rn.reason
-WHEN MATCHED THEN UPDATE SET readings = rr.readings + rn.readings,
-  first_ms = least(rr.first_ms, rn.first_ms), last_ms = greatest(rr.last_ms, rn.last_ms),
-  samples = list_concat(rr.samples, rn.samples)[1:samples_max()]
+MERGE INTO rejected_reading USING rejected_now
+ON rejected_reading.day_start_ms = rejected_now.day_start_ms AND rejected_reading.import_id = rejected_now.import_id
+  AND rejected_reading.device IS NOT DISTINCT FROM rejected_now.device
+  AND rejected_reading.source = rejected_now.source AND rejected_reading.field = rejected_now.field
+  AND rejected_reading.reason = rejected_now.reason
+WHEN MATCHED THEN UPDATE SET readings = rejected_reading.readings + rejected_now.readings,
+  first_ms = least(rejected_reading.first_ms, rejected_now.first_ms),
+  last_ms = greatest(rejected_reading.last_ms, rejected_now.last_ms),
+  samples = list_concat(rejected_reading.samples, rejected_now.samples)[1:samples_max()]
 WHEN NOT MATCHED THEN INSERT BY NAME;
 
 -- name: mark_rejections_dirty

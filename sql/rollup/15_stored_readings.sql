@@ -32,42 +32,49 @@ FROM (
   WHERE value > least_value_max() OR value < -least_value_max()
     OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
 ) AS stored
-JOIN series se USING (series_id)
-JOIN stream_setting ss USING (stream_id)
-WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(ss.method)
+JOIN series USING (series_id)
+JOIN stream_setting USING (stream_id)
+WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(stream_setting.method)
   OR stored.event_time_ms < clock_set_ms() OR stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
 
 -- name: reject_invalid_stored
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.
 INSERT INTO extracted BY NAME
-SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1) AS source_id,
-  inv.event_time_ms, NULL AS value, inv.reason, inv.value::VARCHAR AS "text", inv.stream_offset, inv.batch_id
-FROM invalid_stored inv JOIN series se USING (series_id);
+SELECT series.stream_id, series.device,
+  coalesce((SELECT min(name_id) FROM name WHERE name = series.source), -1) AS source_id,
+  invalid_stored.event_time_ms, NULL AS value, invalid_stored.reason, invalid_stored.value::VARCHAR AS "text",
+  invalid_stored.stream_offset, invalid_stored.batch_id
+FROM invalid_stored JOIN series USING (series_id);
 
 -- name: delete_invalid_readings
 -- Deletes the readings of invalid_stored from reading.
-DELETE FROM reading USING invalid_stored inv
-WHERE reading.series_id = inv.series_id AND reading.event_time_ms = inv.event_time_ms AND NOT inv.is_superseded;
+DELETE FROM reading USING invalid_stored
+WHERE reading.series_id = invalid_stored.series_id AND reading.event_time_ms = invalid_stored.event_time_ms
+  AND NOT invalid_stored.is_superseded;
 
 -- name: delete_invalid_superseded
 -- Deletes the readings of invalid_stored that were not used from superseded_reading.
-DELETE FROM superseded_reading USING invalid_stored inv
-WHERE superseded_reading.series_id = inv.series_id AND superseded_reading.event_time_ms = inv.event_time_ms
-  AND inv.is_superseded
-  AND superseded_reading.value IS NOT DISTINCT FROM inv.value;
+DELETE FROM superseded_reading USING invalid_stored
+WHERE superseded_reading.series_id = invalid_stored.series_id
+  AND superseded_reading.event_time_ms = invalid_stored.event_time_ms
+  AND invalid_stored.is_superseded
+  AND superseded_reading.value IS NOT DISTINCT FROM invalid_stored.value;
 
 -- name: find_successors
 -- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same
 -- series and time.
 -- successor_reading: columns of superseded_reading
 CREATE OR REPLACE TEMP TABLE successor_reading AS
-SELECT sup.series_id, sup.event_time_ms, sup.value, sup.message_id, sup.stream_offset, sup.batch_id
-FROM superseded_reading sup
-JOIN invalid_stored inv
-  ON inv.series_id = sup.series_id AND inv.event_time_ms = sup.event_time_ms AND NOT inv.is_superseded
+SELECT superseded_reading.series_id, superseded_reading.event_time_ms, superseded_reading.value,
+  superseded_reading.message_id, superseded_reading.stream_offset, superseded_reading.batch_id
+FROM superseded_reading
+JOIN invalid_stored
+  ON invalid_stored.series_id = superseded_reading.series_id
+  AND invalid_stored.event_time_ms = superseded_reading.event_time_ms AND NOT invalid_stored.is_superseded
 QUALIFY row_number() OVER (
-  PARTITION BY sup.series_id, sup.event_time_ms
-  ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
+  PARTITION BY superseded_reading.series_id, superseded_reading.event_time_ms
+  ORDER BY reading_rank(superseded_reading.message_id, superseded_reading.stream_offset, superseded_reading.batch_id,
+    superseded_reading.value) DESC
 ) = 1;
 
 -- name: store_successors
@@ -77,10 +84,11 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 
 -- name: delete_used_successors
 -- Deletes the successors from superseded_reading.
-DELETE FROM superseded_reading USING successor_reading suc
-WHERE superseded_reading.series_id = suc.series_id AND superseded_reading.event_time_ms = suc.event_time_ms
-  AND superseded_reading.stream_offset IS NOT DISTINCT FROM suc.stream_offset
-  AND superseded_reading.batch_id = suc.batch_id;
+DELETE FROM superseded_reading USING successor_reading
+WHERE superseded_reading.series_id = successor_reading.series_id
+  AND superseded_reading.event_time_ms = successor_reading.event_time_ms
+  AND superseded_reading.stream_offset IS NOT DISTINCT FROM successor_reading.stream_offset
+  AND superseded_reading.batch_id = successor_reading.batch_id;
 
 -- name: delete_invalid_quarters
 -- Deletes the quarters of the series of invalid_stored, because they were learnt with invalid readings.
@@ -100,8 +108,8 @@ DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_st
 UPDATE series SET first_ms = coalesce(bounds.first_ms, least(series.first_ms, $now_ms::BIGINT)),
   last_ms = coalesce(bounds.last_ms, least(series.last_ms, $now_ms::BIGINT))
 FROM (
-  SELECT invalid_series.series_id, min(rd.event_time_ms) AS first_ms, max(rd.event_time_ms) AS last_ms
-  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS invalid_series LEFT JOIN reading rd USING (series_id)
+  SELECT invalid_series.series_id, min(reading.event_time_ms) AS first_ms, max(reading.event_time_ms) AS last_ms
+  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS invalid_series LEFT JOIN reading USING (series_id)
   GROUP BY invalid_series.series_id
 ) AS bounds
 WHERE series.series_id = bounds.series_id;

@@ -16,18 +16,20 @@
 --   series_id   null: the series is new
 --   widens      the new readings begin before the first stored one, or end after the last one
 CREATE OR REPLACE TEMP TABLE incoming_series AS
-SELECT named.*, se.series_id, coalesce(named.first_ms < se.first_ms OR named.last_ms > se.last_ms, false) AS widens
+SELECT named.*, series.series_id,
+  coalesce(named.first_ms < series.first_ms OR named.last_ms > series.last_ms, false) AS widens
 FROM (
-  SELECT counted.*, coalesce(ss.as_source, nm.name, 'default') AS source
+  SELECT counted.*, coalesce(stream_setting.as_source, name.name, 'default') AS source
   FROM (
     SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms,
       max(event_time_ms) AS last_ms
     FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
   ) AS counted
-  JOIN stream_setting ss USING (stream_id)
-  LEFT JOIN name nm ON nm.name_id = counted.source_id
+  JOIN stream_setting USING (stream_id)
+  LEFT JOIN name ON name.name_id = counted.source_id
 ) AS named
-LEFT JOIN series se ON se.stream_id = named.stream_id AND se.device = named.device AND se.source = named.source;
+LEFT JOIN series
+  ON series.stream_id = named.stream_id AND series.device = named.device AND series.source = named.source;
 
 -- name: describe_incoming
 -- Returns one row about the valid new readings.
@@ -56,10 +58,13 @@ GROUP BY stream_id, device, source;
 -- of them.
 -- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
-SELECT ins.series_id, ex.event_time_ms, ex.value, ex.message_id, ex.stream_offset, ex.batch_id
-FROM extracted ex
-JOIN incoming_series ins ON ins.stream_id = ex.stream_id AND ins.device = ex.device AND ins.source_id = ex.source_id
-WHERE ex.reason IS NULL;
+SELECT incoming_series.series_id, extracted.event_time_ms, extracted.value, extracted.message_id,
+  extracted.stream_offset, extracted.batch_id
+FROM extracted
+JOIN incoming_series
+  ON incoming_series.stream_id = extracted.stream_id AND incoming_series.device = extracted.device
+  AND incoming_series.source_id = extracted.source_id
+WHERE extracted.reason IS NULL;
 
 -- name: find_repetitions
 -- Ranks the new readings that have the same series and event time.
@@ -68,12 +73,12 @@ WHERE ex.reason IS NULL;
 --   series_id, event_time_ms, value, message_id, stream_offset, batch_id
 --   preference   1: is used
 CREATE OR REPLACE TEMP TABLE repeated_reading AS
-SELECT inc.rowid AS row, inc.*,
+SELECT incoming.rowid AS row, incoming.*,
   row_number() OVER (
     PARTITION BY series_id, event_time_ms
-    ORDER BY reading_rank(inc.message_id, inc.stream_offset, inc.batch_id, inc.value) DESC
+    ORDER BY reading_rank(incoming.message_id, incoming.stream_offset, incoming.batch_id, incoming.value) DESC
   ) AS preference
-FROM incoming inc
+FROM incoming
 JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS repeated
   USING (series_id, event_time_ms);
 
@@ -101,25 +106,28 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 --   counts_offset, counts_batch                  of the repetition; null if the stored value did not come
 --                                                again
 CREATE OR REPLACE TEMP TABLE superseded_now AS
-SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN incoming ELSE stored END), is_new,
-  CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset,
-  CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch
+SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN arrived ELSE stored END), is_new,
+  CASE WHEN is_repetition THEN arrived.stream_offset END AS counts_offset,
+  CASE WHEN is_repetition THEN arrived.batch_id END AS counts_batch
 FROM (
-  SELECT inc.series_id, inc.event_time_ms,
-    kr.message_id IS NOT DISTINCT FROM inc.message_id AND kr.value = inc.value
-      AND coalesce(inc.stream_offset, 0) > coalesce(kr.stream_offset, 0) AS is_repetition,
+  SELECT incoming.series_id, incoming.event_time_ms,
+    known_reading.message_id IS NOT DISTINCT FROM incoming.message_id AND known_reading.value = incoming.value
+      AND coalesce(incoming.stream_offset, 0) > coalesce(known_reading.stream_offset, 0) AS is_repetition,
     CASE
-      WHEN kr.message_id IS DISTINCT FROM inc.message_id
-        THEN coalesce(kr.message_id, -1) > coalesce(inc.message_id, -1)
-      ELSE kr.value = inc.value
-        OR (coalesce(kr.stream_offset, 0), kr.batch_id) > (coalesce(inc.stream_offset, 0), inc.batch_id)
+      WHEN known_reading.message_id IS DISTINCT FROM incoming.message_id
+        THEN coalesce(known_reading.message_id, -1) > coalesce(incoming.message_id, -1)
+      ELSE known_reading.value = incoming.value
+        OR (coalesce(known_reading.stream_offset, 0), known_reading.batch_id)
+          > (coalesce(incoming.stream_offset, 0), incoming.batch_id)
     END AS is_new,
-    {value: inc.value, message_id: inc.message_id, stream_offset: inc.stream_offset,
-      batch_id: inc.batch_id} AS incoming,
-    {value: kr.value, message_id: kr.message_id, stream_offset: kr.stream_offset, batch_id: kr.batch_id} AS stored
-  FROM incoming inc
-  JOIN known_reading kr ON kr.series_id = inc.series_id AND kr.event_time_ms = inc.event_time_ms
-  WHERE kr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    {value: incoming.value, message_id: incoming.message_id, stream_offset: incoming.stream_offset,
+      batch_id: incoming.batch_id} AS arrived,
+    {value: known_reading.value, message_id: known_reading.message_id, stream_offset: known_reading.stream_offset,
+      batch_id: known_reading.batch_id} AS stored
+  FROM incoming
+  JOIN known_reading
+    ON known_reading.series_id = incoming.series_id AND known_reading.event_time_ms = incoming.event_time_ms
+  WHERE known_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 );
 
 -- name: store_superseded
@@ -130,30 +138,33 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 -- name: update_repeated_reading
 -- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in
 -- find_superseded.
-UPDATE reading SET stream_offset = sn.counts_offset, batch_id = sn.counts_batch
-FROM superseded_now sn
-WHERE sn.counts_batch IS NOT NULL AND reading.series_id = sn.series_id AND reading.event_time_ms = sn.event_time_ms
+UPDATE reading SET stream_offset = superseded_now.counts_offset, batch_id = superseded_now.counts_batch
+FROM superseded_now
+WHERE superseded_now.counts_batch IS NOT NULL AND reading.series_id = superseded_now.series_id
+  AND reading.event_time_ms = superseded_now.event_time_ms
   AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: update_repeated_exclusion
 -- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms:
 -- as in find_superseded.
-UPDATE excluded_reading SET stream_offset = sn.counts_offset, batch_id = sn.counts_batch
-FROM superseded_now sn
-WHERE sn.counts_batch IS NOT NULL AND excluded_reading.series_id = sn.series_id
-  AND excluded_reading.event_time_ms = sn.event_time_ms
+UPDATE excluded_reading SET stream_offset = superseded_now.counts_offset, batch_id = superseded_now.counts_batch
+FROM superseded_now
+WHERE superseded_now.counts_batch IS NOT NULL AND excluded_reading.series_id = superseded_now.series_id
+  AND excluded_reading.event_time_ms = superseded_now.event_time_ms
   AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: drop_losing_incoming
 -- Drops the new readings that are not used (superseded_now) from incoming.
-DELETE FROM incoming USING superseded_now sn
-WHERE sn.is_new AND incoming.series_id = sn.series_id AND incoming.event_time_ms = sn.event_time_ms;
+DELETE FROM incoming USING superseded_now
+WHERE superseded_now.is_new AND incoming.series_id = superseded_now.series_id
+  AND incoming.event_time_ms = superseded_now.event_time_ms;
 
 -- name: delete_replaced_readings
 -- Deletes the stored readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
-DELETE FROM reading USING superseded_now sn
+DELETE FROM reading USING superseded_now
 WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND NOT sn.is_new AND reading.series_id = sn.series_id AND reading.event_time_ms = sn.event_time_ms;
+  AND NOT superseded_now.is_new AND reading.series_id = superseded_now.series_id
+  AND reading.event_time_ms = superseded_now.event_time_ms;
 
 -- name: count_exclusions
 -- Returns the number of corrections that exclude readings. If there are none, the statements about excluded
@@ -162,22 +173,25 @@ SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: delete_replaced_exclusions
 -- Deletes the excluded readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
-DELETE FROM excluded_reading USING superseded_now sn
+DELETE FROM excluded_reading USING superseded_now
 WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND NOT sn.is_new AND excluded_reading.series_id = sn.series_id AND excluded_reading.event_time_ms = sn.event_time_ms;
+  AND NOT superseded_now.is_new AND excluded_reading.series_id = superseded_now.series_id
+  AND excluded_reading.event_time_ms = superseded_now.event_time_ms;
 
 -- name: store_incoming_exclusions
 -- Moves new readings of an excluded time to excluded_reading.
 INSERT INTO excluded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
-FROM incoming inc
-SEMI JOIN excluded_range er
-  ON er.series_id = inc.series_id AND inc.event_time_ms >= er.from_ms AND inc.event_time_ms < er.to_ms;
+FROM incoming
+SEMI JOIN excluded_range
+  ON excluded_range.series_id = incoming.series_id AND incoming.event_time_ms >= excluded_range.from_ms
+  AND incoming.event_time_ms < excluded_range.to_ms;
 
 -- name: drop_incoming_exclusions
 -- Drops new readings of an excluded time from incoming, so that no later chapter sees them.
-DELETE FROM incoming USING excluded_range er
-WHERE incoming.series_id = er.series_id AND incoming.event_time_ms >= er.from_ms AND incoming.event_time_ms < er.to_ms;
+DELETE FROM incoming USING excluded_range
+WHERE incoming.series_id = excluded_range.series_id AND incoming.event_time_ms >= excluded_range.from_ms
+  AND incoming.event_time_ms < excluded_range.to_ms;
 
 -- name: update_excluded_bounds
 -- Updates the first and last used reading of the new readings' series, if some of their readings are
@@ -187,8 +201,8 @@ FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
   FROM reading
   WHERE series_id IN (
-    SELECT er.series_id FROM excluded_range er JOIN series se USING (series_id)
-    JOIN incoming_series ins ON ins.stream_id = se.stream_id AND ins.device = se.device)
+    SELECT excluded_range.series_id FROM excluded_range JOIN series USING (series_id)
+    JOIN incoming_series ON incoming_series.stream_id = series.stream_id AND incoming_series.device = series.device)
   GROUP BY series_id
 ) AS bounds
 WHERE series.series_id = bounds.series_id AND (series.first_ms <> bounds.first_ms OR series.last_ms <> bounds.last_ms);

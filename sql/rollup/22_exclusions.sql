@@ -22,27 +22,30 @@ SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
   -- The time of the correction, for each series of its source.
-  SELECT se.series_id, co.from_ms, co.to_ms
-  FROM correction co
-  JOIN series se USING (device, source)
-  WHERE co.correction_id = $correction_id::BIGINT
+  SELECT series.series_id, correction.from_ms, correction.to_ms
+  FROM correction
+  JOIN series USING (device, source)
+  WHERE correction.correction_id = $correction_id::BIGINT
 ), kept AS (
   -- The readings of this time that are used now.
-  SELECT rd.* FROM reading rd JOIN corrected_time ON corrected_time.series_id = rd.series_id
-  WHERE rd.event_time_ms >= corrected_time.from_ms AND rd.event_time_ms < corrected_time.to_ms
+  SELECT reading.* FROM reading JOIN corrected_time ON corrected_time.series_id = reading.series_id
+  WHERE reading.event_time_ms >= corrected_time.from_ms AND reading.event_time_ms < corrected_time.to_ms
 ), excluded_now AS (
   -- The readings of this time that are excluded now.
-  SELECT xr.* FROM excluded_reading xr JOIN corrected_time ON corrected_time.series_id = xr.series_id
-  WHERE xr.event_time_ms >= corrected_time.from_ms AND xr.event_time_ms < corrected_time.to_ms
+  SELECT excluded_reading.*
+  FROM excluded_reading JOIN corrected_time ON corrected_time.series_id = excluded_reading.series_id
+  WHERE excluded_reading.event_time_ms >= corrected_time.from_ms
+    AND excluded_reading.event_time_ms < corrected_time.to_ms
 )
 SELECT *, true AS is_excluded FROM kept
-SEMI JOIN excluded_range er
-  ON er.series_id = kept.series_id AND kept.event_time_ms >= er.from_ms AND kept.event_time_ms < er.to_ms
+SEMI JOIN excluded_range
+  ON excluded_range.series_id = kept.series_id AND kept.event_time_ms >= excluded_range.from_ms
+  AND kept.event_time_ms < excluded_range.to_ms
 UNION ALL BY NAME
 SELECT *, false AS is_excluded FROM excluded_now
-ANTI JOIN excluded_range er
-  ON er.series_id = excluded_now.series_id AND excluded_now.event_time_ms >= er.from_ms
-    AND excluded_now.event_time_ms < er.to_ms;
+ANTI JOIN excluded_range
+  ON excluded_range.series_id = excluded_now.series_id AND excluded_now.event_time_ms >= excluded_range.from_ms
+  AND excluded_now.event_time_ms < excluded_range.to_ms;
 
 -- name: store_moved_exclusions
 -- Copies newly excluded readings to excluded_reading.
@@ -51,8 +54,9 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 
 -- name: delete_moved_readings
 -- Deletes newly excluded readings from reading.
-DELETE FROM reading USING moved_reading mr
-WHERE mr.is_excluded AND reading.series_id = mr.series_id AND reading.event_time_ms = mr.event_time_ms;
+DELETE FROM reading USING moved_reading
+WHERE moved_reading.is_excluded AND reading.series_id = moved_reading.series_id
+  AND reading.event_time_ms = moved_reading.event_time_ms;
 
 -- name: restore_readings
 -- Copies readings that are no longer excluded to reading.
@@ -62,9 +66,9 @@ ORDER BY event_time_ms, series_id;
 
 -- name: delete_restored_exclusions
 -- Deletes readings that are no longer excluded from excluded_reading.
-DELETE FROM excluded_reading USING moved_reading mr
-WHERE NOT mr.is_excluded AND excluded_reading.series_id = mr.series_id
-  AND excluded_reading.event_time_ms = mr.event_time_ms;
+DELETE FROM excluded_reading USING moved_reading
+WHERE NOT moved_reading.is_excluded AND excluded_reading.series_id = moved_reading.series_id
+  AND excluded_reading.event_time_ms = moved_reading.event_time_ms;
 
 -- name: update_moved_bounds
 -- Updates the first and last reading of the series whose readings have moved. They stay if a series has no
@@ -91,12 +95,12 @@ SELECT series_id, unnest([min(event_time_ms), max(event_time_ms)]) AS event_time
 FROM (
   SELECT series_id, event_time_ms FROM moved_reading
   UNION ALL BY NAME
-  SELECT rd.series_id, rd.event_time_ms
-  FROM reading rd
-  JOIN moved_range ON moved_range.series_id = rd.series_id
-  JOIN series_rule sr ON sr.series_id = rd.series_id AND sr.learns
-  WHERE rd.event_time_ms >= (utc_day(moved_range.from_ms) - $look_ahead::INTEGER) * day_ms()
-    AND rd.event_time_ms < (utc_day(moved_range.to_ms) + limit_days()) * day_ms()
+  SELECT reading.series_id, reading.event_time_ms
+  FROM reading
+  JOIN moved_range ON moved_range.series_id = reading.series_id
+  JOIN series_rule ON series_rule.series_id = reading.series_id AND series_rule.learns
+  WHERE reading.event_time_ms >= (utc_day(moved_range.from_ms) - $look_ahead::INTEGER) * day_ms()
+    AND reading.event_time_ms < (utc_day(moved_range.to_ms) + limit_days()) * day_ms()
 )
 GROUP BY series_id, utc_day(event_time_ms);
 

@@ -27,20 +27,24 @@
 --   reach_ms                         the time that one reading covers by itself
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
-  se.series_id, se.stream_id, ss.position, se.device, se.source, se.first_ms, se.last_ms, se.step_ms, se.resolution,
-  ss.method, ss.net, ss.within_day, ss.modulus_wh, ss.sampling, ss.label_end, ss.direction,
-  ss.max_power_w, ss.jitter_wh, ss.interval_ms, ss.max_gap_ms,
+  series.series_id, series.stream_id, stream_setting.position, series.device, series.source, series.first_ms,
+  series.last_ms, series.step_ms, series.resolution,
+  stream_setting.method, stream_setting.net, stream_setting.within_day, stream_setting.modulus_wh,
+  stream_setting.sampling, stream_setting.label_end, stream_setting.direction,
+  stream_setting.max_power_w, stream_setting.jitter_wh, stream_setting.interval_ms, stream_setting.max_gap_ms,
   CASE
-    WHEN is_register(ss.method) THEN NOT ss.net AND (ss.max_power_w IS NULL OR ss.jitter_wh IS NULL)
-    WHEN ss.method = 'power_curve' AND ss.sampling = 'on_change' THEN false
-    WHEN ss.method = 'power_curve' AND ss.sampling = 'instantaneous'
-      THEN ss.max_gap_ms IS NULL OR ss.max_power_w IS NULL OR ss.max_gap_ms > gap_max_ms()
-    ELSE ss.interval_ms IS NULL OR ss.max_power_w IS NULL
+    WHEN is_register(stream_setting.method) THEN NOT stream_setting.net
+      AND (stream_setting.max_power_w IS NULL OR stream_setting.jitter_wh IS NULL)
+    WHEN stream_setting.method = 'power_curve' AND stream_setting.sampling = 'on_change' THEN false
+    WHEN stream_setting.method = 'power_curve' AND stream_setting.sampling = 'instantaneous'
+      THEN stream_setting.max_gap_ms IS NULL OR stream_setting.max_power_w IS NULL
+        OR stream_setting.max_gap_ms > gap_max_ms()
+    ELSE stream_setting.interval_ms IS NULL OR stream_setting.max_power_w IS NULL
   END AS learns,
-  reach(ss.method, ss.sampling, ss.interval_ms, se.step_ms) AS reach_ms
-FROM series se
-JOIN stream_setting ss USING (stream_id)
-WHERE $all OR se.device IN (
+  reach(stream_setting.method, stream_setting.sampling, stream_setting.interval_ms, series.step_ms) AS reach_ms
+FROM series
+JOIN stream_setting USING (stream_id)
+WHERE $all OR series.device IN (
   SELECT device FROM incoming_series WHERE NOT $is_chosen
   UNION ALL BY NAME
   SELECT device FROM chosen_device WHERE $is_chosen
@@ -52,10 +56,12 @@ WHERE $all OR se.device IN (
 --   series_id, at_ms
 --   final_value, initial_value   Wh
 CREATE OR REPLACE TEMP TABLE register_change AS
-SELECT sr.series_id, src.at_ms, src.final_value, src.initial_value
-FROM stream_register_change src
-JOIN series_rule sr
-  ON sr.stream_id = src.stream_id AND sr.device = src.device AND (src.source IS NULL OR sr.source = src.source);
+SELECT series_rule.series_id, stream_register_change.at_ms, stream_register_change.final_value,
+  stream_register_change.initial_value
+FROM stream_register_change
+JOIN series_rule
+  ON series_rule.stream_id = stream_register_change.stream_id AND series_rule.device = stream_register_change.device
+  AND (stream_register_change.source IS NULL OR series_rule.source = stream_register_change.source);
 
 -- name: find_touched
 -- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series
@@ -75,7 +81,7 @@ WITH changed_time AS (
   UNION ALL BY NAME
   SELECT restated.series_id, least(restated.first_ms, computed.low_ms) AS from_ms,
     greatest(restated.last_ms, computed.high_ms) AS to_ms,
-    NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = restated.series_id) AS is_new
+    NOT EXISTS (SELECT 1 FROM series_day WHERE series_day.series_id = restated.series_id) AS is_new
   FROM (
     SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)
   ) AS restated
@@ -102,11 +108,12 @@ WHERE $beside AND changed_time.to_ms >= own.first_ms AND changed_time.from_ms <=
 --   first_ms, last_ms   first and last reading of the touched series
 --   by_day              one of them restarts every day
 --   several             a source has more than one series
-SELECT min(tch.from_ms) AS low_ms, max(tch.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
-  bool_or(sr.method = 'daily_energy') AS by_day,
+SELECT min(touched.from_ms) AS low_ms, max(touched.to_ms) AS high_ms, min(series_rule.first_ms) AS first_ms,
+  max(series_rule.last_ms) AS last_ms,
+  bool_or(series_rule.method = 'daily_energy') AS by_day,
   (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
-FROM touched tch JOIN series_rule sr USING (series_id)
-GROUP BY utc_day(tch.from_ms) ORDER BY low_ms;
+FROM touched JOIN series_rule USING (series_id)
+GROUP BY utc_day(touched.from_ms) ORDER BY low_ms;
 
 -- name: is_silent
 -- Returns true if no touched series has a reading between two times ($low_ms, $high_ms).

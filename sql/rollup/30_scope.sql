@@ -23,10 +23,11 @@ GROUP BY series_id;
 --   low_ms, high_ms     the first and the last change; null without series
 --   first_ms, last_ms   first and last reading of these series; null without series
 --   by_day              one of them restarts every day
-SELECT count(*) AS series, min(rt.from_ms) AS low_ms, max(rt.to_ms) AS high_ms, min(sr.first_ms) AS first_ms,
-  max(sr.last_ms) AS last_ms,
-  coalesce(bool_or(sr.method = 'daily_energy'), false) AS by_day
-FROM requested_time rt JOIN series_rule sr USING (series_id);
+SELECT count(*) AS series, min(requested_time.from_ms) AS low_ms, max(requested_time.to_ms) AS high_ms,
+  min(series_rule.first_ms) AS first_ms,
+  max(series_rule.last_ms) AS last_ms,
+  coalesce(bool_or(series_rule.method = 'daily_energy'), false) AS by_day
+FROM requested_time JOIN series_rule USING (series_id);
 
 -- name: create_scope
 -- Creates table scope, empty: one row for each series that is computed again.
@@ -59,21 +60,22 @@ CREATE OR REPLACE TEMP TABLE scope (
 INSERT INTO scope BY NAME
 WITH wanted_series AS (
   -- One row for each series that is not in scope yet. begins_ms, ends_ms: its first and its last reading.
-  SELECT rt.series_id, rt.from_ms, rt.to_ms, rt.is_new, sr.method, sr.reach_ms, sr.first_ms AS begins_ms,
-    sr.last_ms AS ends_ms
-  FROM requested_time rt
-  JOIN series_rule sr USING (series_id)
-  WHERE rt.series_id NOT IN (SELECT series_id FROM scope)
+  SELECT requested_time.series_id, requested_time.from_ms, requested_time.to_ms, requested_time.is_new,
+    series_rule.method, series_rule.reach_ms, series_rule.first_ms AS begins_ms,
+    series_rule.last_ms AS ends_ms
+  FROM requested_time
+  JOIN series_rule USING (series_id)
+  WHERE requested_time.series_id NOT IN (SELECT series_id FROM scope)
 ), nearby_reading AS MATERIALIZED (
   -- The readings before and after the requested time, without those that are left out.
   SELECT around.series_id, around.event_time_ms
   FROM (
-    SELECT wanted.series_id, rd.event_time_ms
+    SELECT wanted.series_id, reading.event_time_ms
     FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS wanted
-    JOIN reading rd ON rd.series_id = wanted.series_id
-    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-      AND (rd.event_time_ms BETWEEN wanted.from_ms - $near_ms::BIGINT AND wanted.from_ms - 1
-        OR rd.event_time_ms BETWEEN wanted.to_ms + 1 AND wanted.to_ms + $near_ms::BIGINT)
+    JOIN reading ON reading.series_id = wanted.series_id
+    WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+      AND (reading.event_time_ms BETWEEN wanted.from_ms - $near_ms::BIGINT AND wanted.from_ms - 1
+        OR reading.event_time_ms BETWEEN wanted.to_ms + 1 AND wanted.to_ms + $near_ms::BIGINT)
   ) AS around
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
@@ -156,28 +158,28 @@ WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_
 --                                breaks in scope or at the beginning of a series, and a rise that is the next
 --                                break after the scope, because its standstill can begin in scope
 --   intervals                    how many
-SELECT count(*) AS series, min(least(sc.first_ms, sc.compute_from_ms)) AS low_ms,
-  max(greatest(sc.last_ms, sc.compute_to_ms)) AS high_ms,
-  coalesce(string_agg(DISTINCT sc.method, ','), '') AS methods,
-  coalesce(bool_or(sc.is_new AND sr.learns), false) AS learns,
-  coalesce(bool_or(sc.has_later AND sc.method = 'total_energy' AND NOT sr.net), false) AS has_later,
-  coalesce(bool_or(sc.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
-  coalesce(bool_or(sc.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
-  coalesce(bool_or(sc.is_new AND sc.compute_from_ms <= sr.first_ms
-    OR next_break.to_ms <= sc.compute_to_ms
-    OR (sc.is_new AND sc.method = 'total_energy' AND next_break.is_rise)), false) AS may_rejudge,
-  coalesce(sum((sc.compute_to_ms - sc.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
-FROM scope sc
-JOIN series_rule sr USING (series_id)
+SELECT count(*) AS series, min(least(scope.first_ms, scope.compute_from_ms)) AS low_ms,
+  max(greatest(scope.last_ms, scope.compute_to_ms)) AS high_ms,
+  coalesce(string_agg(DISTINCT scope.method, ','), '') AS methods,
+  coalesce(bool_or(scope.is_new AND series_rule.learns), false) AS learns,
+  coalesce(bool_or(scope.has_later AND scope.method = 'total_energy' AND NOT series_rule.net), false) AS has_later,
+  coalesce(bool_or(scope.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
+  coalesce(bool_or(scope.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
+  coalesce(bool_or(scope.is_new AND scope.compute_from_ms <= series_rule.first_ms
+    OR next_break.to_ms <= scope.compute_to_ms
+    OR (scope.is_new AND scope.method = 'total_energy' AND next_break.is_rise)), false) AS may_rejudge,
+  coalesce(sum((scope.compute_to_ms - scope.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
+FROM scope
+JOIN series_rule USING (series_id)
 JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside
-  ON beside.device = sr.device AND beside.source = sr.source
+  ON beside.device = series_rule.device AND beside.source = series_rule.source
 LEFT JOIN (
   SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
   FROM series_break
   WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope)
     AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
   GROUP BY series_id
-) AS next_break ON next_break.series_id = sc.series_id;
+) AS next_break ON next_break.series_id = scope.series_id;
 
 -- name: divide_scope
 -- Divides the scope into parts of whole sources, with about $intervals_max intervals each. A source with more
@@ -189,9 +191,10 @@ LEFT JOIN (
 CREATE OR REPLACE TEMP TABLE divided_scope AS
 WITH sized AS (
   -- The scope, with the intervals of each series and of its source.
-  SELECT sc.*, sr.device, sr.source, (sc.compute_to_ms - sc.compute_from_ms) // interval_ms() AS intervals,
-    sum(intervals) OVER (PARTITION BY sr.device, sr.source) AS source_intervals
-  FROM scope sc JOIN series_rule sr USING (series_id)
+  SELECT scope.*, series_rule.device, series_rule.source,
+    (scope.compute_to_ms - scope.compute_from_ms) // interval_ms() AS intervals,
+    sum(intervals) OVER (PARTITION BY series_rule.device, series_rule.source) AS source_intervals
+  FROM scope JOIN series_rule USING (series_id)
 )
 SELECT * EXCLUDE (device, source, intervals, source_intervals),
   (sum(intervals) OVER (ORDER BY source_intervals, device, source) // $intervals_max::BIGINT)::INTEGER AS part
@@ -210,8 +213,8 @@ CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope
 SELECT count(*) AS count
 FROM (
   SELECT 1
-  FROM reading rd
-  JOIN scope sc ON sc.series_id = rd.series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
-  WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  FROM reading
+  JOIN scope ON scope.series_id = reading.series_id AND reading.event_time_ms BETWEEN scope.first_ms AND scope.last_ms
+  WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   LIMIT $count_max::BIGINT
 );

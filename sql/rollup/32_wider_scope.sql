@@ -16,43 +16,45 @@
 CREATE OR REPLACE TEMP TABLE wider_time AS
 SELECT *
 FROM (
-  SELECT own.series_id, greatest(sc.compute_from_ms, own.first_ms) AS from_ms,
-    least(sc.compute_to_ms - 1, own.last_ms) AS to_ms
-  FROM scope sc
+  SELECT own.series_id, greatest(scope.compute_from_ms, own.first_ms) AS from_ms,
+    least(scope.compute_to_ms - 1, own.last_ms) AS to_ms
+  FROM scope
   JOIN series_rule beside USING (series_id)
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE sc.method = 'power_curve' AND sc.compute_from_ms <= own.last_ms AND sc.compute_to_ms > own.first_ms
+  WHERE scope.method = 'power_curve' AND scope.compute_from_ms <= own.last_ms AND scope.compute_to_ms > own.first_ms
 ) AS shaped
-ANTI JOIN scope sc
-  ON sc.series_id = shaped.series_id AND sc.compute_from_ms <= shaped.from_ms AND sc.compute_to_ms > shaped.to_ms;
+ANTI JOIN scope
+  ON scope.series_id = shaped.series_id AND scope.compute_from_ms <= shaped.from_ms
+  AND scope.compute_to_ms > shaped.to_ms;
 
 -- name: find_time_of_limits
 -- Finds the days whose limits have changed, of the series in scope.
 -- wider_time: series_id, from_ms, to_ms
 CREATE OR REPLACE TEMP TABLE wider_time AS
-SELECT series_id, cl.from_ms, cl.to_ms FROM changed_limit cl JOIN scope sc USING (series_id);
+SELECT series_id, changed_limit.from_ms, changed_limit.to_ms FROM changed_limit JOIN scope USING (series_id);
 
 -- name: find_time_of_events
 -- Finds the time of the changed events, and the time whose energy depends on them.
 -- wider_time: series_id, from_ms, to_ms
 CREATE OR REPLACE TEMP TABLE wider_time AS
-SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms) AS to_ms
-FROM changed_event ce
-JOIN series_rule sr USING (series_id)
+SELECT changed_event.series_id, changed_event.from_ms, least(changed_event.to_ms, series_rule.last_ms) AS to_ms
+FROM changed_event
+JOIN series_rule USING (series_id)
 UNION ALL BY NAME
 -- A restart later in the day decides whether the first reading of the day continues the day before.
-SELECT ce.series_id, ld.start_ms AS from_ms, ce.to_ms
-FROM changed_event ce
-JOIN series_rule sr ON sr.series_id = ce.series_id AND sr.method = 'daily_energy'
-JOIN local_day ld ON ce.to_ms >= ld.start_ms AND ce.to_ms < ld.end_ms
-WHERE ce.kind = 'reset'
+SELECT changed_event.series_id, local_day.start_ms AS from_ms, changed_event.to_ms
+FROM changed_event
+JOIN series_rule ON series_rule.series_id = changed_event.series_id AND series_rule.method = 'daily_energy'
+JOIN local_day ON changed_event.to_ms >= local_day.start_ms AND changed_event.to_ms < local_day.end_ms
+WHERE changed_event.kind = 'reset'
 UNION ALL BY NAME
 -- A daily register says what the lifetime register beside it showed at midnight.
-SELECT own.series_id, greatest(ce.from_ms, own.first_ms) AS from_ms, least(ce.to_ms, own.last_ms) AS to_ms
-FROM changed_event ce
-JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
+SELECT own.series_id, greatest(changed_event.from_ms, own.first_ms) AS from_ms,
+  least(changed_event.to_ms, own.last_ms) AS to_ms
+FROM changed_event
+JOIN series_rule beside ON beside.series_id = changed_event.series_id AND beside.method = 'daily_energy'
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-WHERE ce.from_ms <= own.last_ms AND ce.to_ms >= own.first_ms;
+WHERE changed_event.from_ms <= own.last_ms AND changed_event.to_ms >= own.first_ms;
 
 -- name: find_time_after_moved_marks
 -- Finds the time after the scope of each register whose high-water mark at the end of the scope has changed:

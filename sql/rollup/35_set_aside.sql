@@ -16,16 +16,18 @@
 --   stream_id, device, source
 --   series_id   null: the series has no reading
 CREATE OR REPLACE TEMP TABLE retried_series AS
-SELECT sa.stream_id, sa.device, sa.source, se.series_id
-FROM set_aside sa
-LEFT JOIN series se ON se.stream_id = sa.stream_id AND se.device = sa.device AND se.source = sa.source
-WHERE sa.program_version <> $version OR sa.stream_id IN (SELECT stream_id FROM restated_stream)
-  OR sa.stream_id NOT IN (SELECT stream_id FROM stream_setting);
+SELECT set_aside.stream_id, set_aside.device, set_aside.source, series.series_id
+FROM set_aside
+LEFT JOIN series
+  ON series.stream_id = set_aside.stream_id AND series.device = set_aside.device AND series.source = set_aside.source
+WHERE set_aside.program_version <> $version OR set_aside.stream_id IN (SELECT stream_id FROM restated_stream)
+  OR set_aside.stream_id NOT IN (SELECT stream_id FROM stream_setting);
 
 -- name: release_retried_series
 -- Removes the series that are tried again (retried_series) from set_aside.
-DELETE FROM set_aside USING retried_series rs
-WHERE set_aside.stream_id = rs.stream_id AND set_aside.device = rs.device AND set_aside.source = rs.source;
+DELETE FROM set_aside USING retried_series
+WHERE set_aside.stream_id = retried_series.stream_id AND set_aside.device = retried_series.device
+  AND set_aside.source = retried_series.source;
 
 -- name: delete_retried_intervals
 -- Deletes the intervals of the series that are tried again, because everything that follows from their
@@ -51,28 +53,31 @@ DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_serie
 -- name: touch_retried_series
 -- Touches the whole time of the series that are tried again.
 INSERT INTO touched BY NAME
-SELECT se.series_id, se.first_ms AS from_ms, se.last_ms AS to_ms, true AS is_new
-FROM series se JOIN series_rule USING (series_id)
-WHERE se.series_id IN (SELECT series_id FROM retried_series);
+SELECT series.series_id, series.first_ms AS from_ms, series.last_ms AS to_ms, true AS is_new
+FROM series JOIN series_rule USING (series_id)
+WHERE series.series_id IN (SELECT series_id FROM retried_series);
 
 -- name: find_omitted_series
 -- Lists the series that are set aside, because this roll-up omits them.
 -- omitted_series: stream_id, position, device, source, series_id
 CREATE OR REPLACE TEMP TABLE omitted_series AS
-SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
-FROM series_rule sr
-JOIN set_aside sa ON sa.stream_id = sr.stream_id AND sa.device = sr.device AND sa.source = sr.source;
+SELECT series_rule.stream_id, series_rule.position, series_rule.device, series_rule.source, series_rule.series_id
+FROM series_rule
+JOIN set_aside
+  ON set_aside.stream_id = series_rule.stream_id AND set_aside.device = series_rule.device
+  AND set_aside.source = series_rule.source;
 
 -- name: omit_trial_series
 -- Adds the series that a trial omits. $streams, $devices, $sources: lists of the same length.
 INSERT INTO omitted_series BY NAME
-SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
-FROM series_rule sr
+SELECT series_rule.stream_id, series_rule.position, series_rule.device, series_rule.source, series_rule.series_id
+FROM series_rule
 JOIN (
   SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device,
     unnest($sources::VARCHAR[]) AS source
 ) AS trial
-  ON trial.stream_id = sr.stream_id AND trial.device = sr.device AND trial.source = sr.source;
+  ON trial.stream_id = series_rule.stream_id AND trial.device = series_rule.device
+  AND trial.source = series_rule.source;
 
 -- name: drop_omitted_rules
 -- Drops the rules of the omitted series, so that the later chapters do not see these series.
@@ -88,8 +93,8 @@ SELECT series_id FROM omitted_series;
 
 -- name: list_touched_series
 -- Returns the touched series (table touched of chapter 25).
-SELECT DISTINCT se.stream_id, se.device::VARCHAR AS device, se.source
-FROM touched tch JOIN series se USING (series_id)
+SELECT DISTINCT series.stream_id, series.device::VARCHAR AS device, series.source
+FROM touched JOIN series USING (series_id)
 ORDER BY ALL;
 
 -- name: list_omitted_days
@@ -101,11 +106,11 @@ GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 -- name: touch_omitted_days
 -- Adds the local days of the new readings of omitted series to touched_day.
 INSERT INTO touched_day BY NAME
-SELECT DISTINCT os.device, os.source, ld.day, ld.start_ms, ld.end_ms
-FROM incoming inc
-JOIN omitted_series os USING (series_id)
-JOIN local_day ld ON inc.event_time_ms >= ld.start_ms AND inc.event_time_ms < ld.end_ms
-EXCEPT SELECT * FROM touched_day;
+SELECT DISTINCT omitted_series.device, omitted_series.source, local_day.day, local_day.start_ms, local_day.end_ms
+FROM incoming
+JOIN omitted_series USING (series_id)
+JOIN local_day ON incoming.event_time_ms >= local_day.start_ms AND incoming.event_time_ms < local_day.end_ms
+EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 
 -- name: find_unavailable_days
 -- Decides the days of sources that have an omitted series. A day that was read from that series keeps its
@@ -116,24 +121,33 @@ EXCEPT SELECT * FROM touched_day;
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted_day AS (
   -- The days with an omitted series. position: of the first omitted one.
-  SELECT td.day, td.device, td.source, any_value(td.end_ms) AS end_ms, list(os.stream_id) AS streams,
-    min(os.position) AS position
-  FROM touched_day td
-  JOIN omitted_series os USING (device, source)
-  WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
-  GROUP BY td.day, td.device, td.source
+  SELECT touched_day.day, touched_day.device, touched_day.source, any_value(touched_day.end_ms) AS end_ms,
+    list(omitted_series.stream_id) AS streams,
+    min(omitted_series.position) AS position
+  FROM touched_day
+  JOIN omitted_series USING (device, source)
+  WHERE touched_day.start_ms >= $low_ms::BIGINT AND touched_day.end_ms <= $high_ms::BIGINT
+  GROUP BY touched_day.day, touched_day.device, touched_day.source
 ), combined AS (
   -- These days, with the stored day (old), and the day as the other fields say it (new). is_kept: the day was
   -- read from an omitted series. is_before: an omitted series comes before the chosen one.
-  SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms, de.day IS NOT NULL AS is_stored,
-    coalesce(list_contains(wanted_day.streams, de.stream_id), false) AS is_kept,
-    coalesce(ss.position > wanted_day.position, true) AS is_before,
-    is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
+  SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms,
+    daily_energy.day IS NOT NULL AS is_stored,
+    coalesce(list_contains(wanted_day.streams, daily_energy.stream_id), false) AS is_kept,
+    coalesce(stream_setting.position > wanted_day.position, true) AS is_before,
+    is_kept OR day_change.day IS NULL AS stays, daily_energy AS old, day_change AS new
   FROM wanted_day
-  LEFT JOIN daily_energy de
-    ON de.day = wanted_day.day AND de.device = wanted_day.device AND de.source = wanted_day.source
-  LEFT JOIN day_change dc ON dc.day = wanted_day.day AND dc.device = wanted_day.device AND dc.source = wanted_day.source
-  LEFT JOIN stream_setting ss ON ss.stream_id = CASE WHEN dc.day IS NULL THEN de.stream_id ELSE dc.stream_id END
+  LEFT JOIN daily_energy
+    ON daily_energy.day = wanted_day.day AND daily_energy.device = wanted_day.device
+    AND daily_energy.source = wanted_day.source
+  LEFT JOIN day_change
+    ON day_change.day = wanted_day.day AND day_change.device = wanted_day.device
+    AND day_change.source = wanted_day.source
+  LEFT JOIN stream_setting
+    ON stream_setting.stream_id = CASE
+      WHEN day_change.day IS NULL THEN daily_energy.stream_id
+      ELSE day_change.stream_id
+    END
 ), decided AS (
   -- These days, with their energy. The stored energy stays if the day is kept, or if the other fields change
   -- nothing.
@@ -173,9 +187,10 @@ WHERE (decided.energy_wh, decided.stream_id, decided.flags, decided.coverage)
 -- name: drop_unavailable_changes
 -- Drops the changes of days that have an omitted series, because they follow from the other fields alone. A
 -- withdrawn day stays withdrawn.
-DELETE FROM day_change USING touched_day td
-WHERE day_change.day = td.day AND day_change.device = td.device AND day_change.source = td.source
-  AND (td.device, td.source) IN (SELECT (device, source) FROM omitted_series);
+DELETE FROM day_change USING touched_day
+WHERE day_change.day = touched_day.day AND day_change.device = touched_day.device
+  AND day_change.source = touched_day.source
+  AND (touched_day.device, touched_day.source) IN (SELECT (device, source) FROM omitted_series);
 
 -- name: add_unavailable_changes
 -- Adds what find_unavailable_days has decided about these days to day_change.
@@ -204,8 +219,9 @@ UPDATE set_aside SET program_version = '' WHERE $device::UUID IS NULL OR device 
 -- name: list_set_aside
 -- Returns the series that are set aside, with the position of their stream in the configuration (null: no
 -- longer configured).
-SELECT json_extract(es.settings, '$.position')::INTEGER AS position, sa.device::VARCHAR AS device, sa.source,
-  es.identity->>'field' AS field,
-  sa.since_ms::DOUBLE AS since_ms, sa.error, sa.program_version AS version
-FROM set_aside sa JOIN energy_stream es USING (stream_id)
+SELECT json_extract(energy_stream.settings, '$.position')::INTEGER AS position, set_aside.device::VARCHAR AS device,
+  set_aside.source,
+  energy_stream.identity->>'field' AS field,
+  set_aside.since_ms::DOUBLE AS since_ms, set_aside.error, set_aside.program_version AS version
+FROM set_aside JOIN energy_stream USING (stream_id)
 ORDER BY ALL;

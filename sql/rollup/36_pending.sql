@@ -13,11 +13,14 @@
 
 -- name: count_readings_of_changed_limits
 -- Counts the readings on the days whose limits have changed.
-SELECT coalesce(sum(sq.step_count), 0)::BIGINT AS readings
-FROM series_quarter sq
-JOIN changed_limit cl ON cl.series_id = sq.series_id AND cl.utc_day = utc_day(sq.interval_start_ms)
+SELECT coalesce(sum(series_quarter.step_count), 0)::BIGINT AS readings
+FROM series_quarter
+JOIN changed_limit
+  ON changed_limit.series_id = series_quarter.series_id
+  AND changed_limit.utc_day = utc_day(series_quarter.interval_start_ms)
 -- Changes nothing, but lets DuckDB skip row groups of other times.
-WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
+WHERE series_quarter.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit)
+  AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
 -- Stores the waiting work of devices: of those that wait already; if $is_too_much, of those whose limits have
@@ -26,8 +29,8 @@ WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND 
 INSERT INTO pending_change BY NAME
 WITH waiting_device AS (
   -- The devices whose work waits.
-  SELECT sr.device FROM changed_limit JOIN series_rule sr USING (series_id) WHERE $is_too_much
-  UNION SELECT sr.device FROM scope JOIN series_rule sr USING (series_id) WHERE $all
+  SELECT series_rule.device FROM changed_limit JOIN series_rule USING (series_id) WHERE $is_too_much
+  UNION SELECT series_rule.device FROM scope JOIN series_rule USING (series_id) WHERE $all
   UNION SELECT device FROM pending_change
 ), counted AS (
   -- The readings of each day whose limits have changed.
@@ -38,26 +41,30 @@ WITH waiting_device AS (
     AND series_id IN (SELECT series_id FROM changed_limit)
   GROUP BY ALL
 )
-SELECT sr.device, sc.series_id, 'touched' AS kind, sc.from_ms, sc.to_ms, sc.is_new, 0 AS readings, sr.reach_ms,
+SELECT series_rule.device, scope.series_id, 'touched' AS kind, scope.from_ms, scope.to_ms, scope.is_new, 0 AS readings,
+  series_rule.reach_ms,
   $batch_id::BIGINT AS batch_id, $complete_id::BIGINT AS complete_batch_id
-FROM scope sc JOIN series_rule sr USING (series_id)
-WHERE sr.device IN (SELECT device FROM waiting_device)
+FROM scope JOIN series_rule USING (series_id)
+WHERE series_rule.device IN (SELECT device FROM waiting_device)
 UNION ALL BY NAME
-SELECT sr.device, cl.series_id, 'learnt' AS kind, cl.from_ms, cl.to_ms, false AS is_new,
-  coalesce(counted.readings, 0) AS readings, sr.reach_ms,
+SELECT series_rule.device, changed_limit.series_id, 'learnt' AS kind, changed_limit.from_ms, changed_limit.to_ms,
+  false AS is_new,
+  coalesce(counted.readings, 0) AS readings, series_rule.reach_ms,
   $batch_id::BIGINT AS batch_id, $complete_id::BIGINT AS complete_batch_id
-FROM changed_limit cl JOIN series_rule sr USING (series_id) LEFT JOIN counted USING (series_id, utc_day)
-WHERE sr.device IN (SELECT device FROM waiting_device);
+FROM changed_limit JOIN series_rule USING (series_id) LEFT JOIN counted USING (series_id, utc_day)
+WHERE series_rule.device IN (SELECT device FROM waiting_device);
 
 -- name: drop_deferred_scope
 -- Drops the waiting devices from the scope.
 DELETE FROM scope
-WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
+WHERE series_id IN (
+  SELECT series_id FROM series_rule WHERE device IN (SELECT device FROM pending_change));
 
 -- name: drop_deferred_limits
 -- Drops the changed limits of the waiting devices, which a later call applies.
 DELETE FROM changed_limit
-WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
+WHERE series_id IN (
+  SELECT series_id FROM series_rule WHERE device IN (SELECT device FROM pending_change));
 
 -- name: count_scope
 -- Counts the series that are left in the scope.
@@ -67,11 +74,12 @@ SELECT count(*) AS series FROM scope;
 -- Stores the batches and times of the new readings of the waiting series, because these are causes of later
 -- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change BY NAME
-SELECT se.device, inc.series_id, 'arrived' AS kind, min(inc.event_time_ms) AS from_ms, max(inc.event_time_ms) AS to_ms,
-  true AS is_new, 0 AS readings, 0 AS reach_ms, inc.batch_id, $complete_id::BIGINT AS complete_batch_id
-FROM incoming inc JOIN series se USING (series_id)
-WHERE inc.series_id IN (SELECT series_id FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
-GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);
+SELECT series.device, incoming.series_id, 'arrived' AS kind, min(incoming.event_time_ms) AS from_ms,
+  max(incoming.event_time_ms) AS to_ms,
+  true AS is_new, 0 AS readings, 0 AS reach_ms, incoming.batch_id, $complete_id::BIGINT AS complete_batch_id
+FROM incoming JOIN series USING (series_id)
+WHERE incoming.series_id IN (SELECT series_id FROM pending_change) AND incoming.batch_id > $taken_id::BIGINT
+GROUP BY series.device, incoming.series_id, incoming.batch_id, interval_of(incoming.event_time_ms);
 
 -- name: choose_pending_devices
 -- Chooses the devices that are computed now: as many as have $readings_max readings on the days whose limits

@@ -26,16 +26,16 @@ FROM (
     event_time_ms AS to_ms, value AS to_value,
     lead(event_time_ms) OVER in_order IS NULL AS is_last, is_needed
   FROM (
-    SELECT rd.series_id, rd.event_time_ms, rd.value,
-      scoped.needs_all OR rd.event_time_ms = scoped.anchor_ms AS is_needed
-    FROM reading rd
+    SELECT reading.series_id, reading.event_time_ms, reading.value,
+      scoped.needs_all OR reading.event_time_ms = scoped.anchor_ms AS is_needed
+    FROM reading
     JOIN (
       SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope
-    ) AS scoped ON scoped.series_id = rd.series_id
-    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    ) AS scoped ON scoped.series_id = reading.series_id
+    WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
       -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which
       -- takes three times as long.
-      AND rd.event_time_ms - scoped.first_ms >= 0 AND scoped.last_ms - rd.event_time_ms >= 0
+      AND reading.event_time_ms - scoped.first_ms >= 0 AND scoped.last_ms - reading.event_time_ms >= 0
   )
   WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
 )

@@ -11,10 +11,11 @@
 
 -- name: delete_quarters
 -- Deletes the statistics of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
-DELETE FROM series_quarter USING scope sc
-WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND sc.is_new
-  AND series_quarter.series_id = sc.series_id
-  AND series_quarter.interval_start_ms >= sc.compute_from_ms AND series_quarter.interval_start_ms < sc.compute_to_ms;
+DELETE FROM series_quarter USING scope
+WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND scope.is_new
+  AND series_quarter.series_id = scope.series_id
+  AND series_quarter.interval_start_ms >= scope.compute_from_ms
+  AND series_quarter.interval_start_ms < scope.compute_to_ms;
 
 -- name: store_quarters
 -- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new
@@ -33,9 +34,9 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 INSERT INTO series_quarter BY NAME
 WITH learning_series AS (
   -- The series in scope with new readings that learn a limit.
-  SELECT series_id, sc.method, is_register(sc.method) AS is_register, compute_from_ms, compute_to_ms
-  FROM scope sc JOIN series_rule sr USING (series_id)
-  WHERE sc.is_new AND sr.learns
+  SELECT series_id, scope.method, is_register(scope.method) AS is_register, compute_from_ms, compute_to_ms
+  FROM scope JOIN series_rule USING (series_id)
+  WHERE scope.is_new AND series_rule.learns
 ), pair AS (
   -- The pairs of readings. grown_from: the value from which the growth of a register counts.
   SELECT *,
@@ -101,7 +102,8 @@ WITH summary AS (
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
   JOIN (
-    SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns
+    SELECT series_id, scope.method FROM scope JOIN series_rule USING (series_id)
+    WHERE scope.is_new AND series_rule.learns
   ) USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
@@ -110,17 +112,21 @@ WITH summary AS (
   SELECT series_id, utc_day,
     power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
-    SELECT rd.series_id, summary.utc_day,
+    SELECT reading.series_id, summary.utc_day,
       -- Medians, because the first or the last reading can be a fault.
-      list_aggregate(arg_min(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
-      list_aggregate(arg_max(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
+      list_aggregate(arg_min(reading.value, reading.event_time_ms, day_end_readings()), 'quantile_disc', 0.5)
+        AS first_value,
+      list_aggregate(arg_max(reading.value, reading.event_time_ms, day_end_readings()), 'quantile_disc', 0.5)
+        AS last_value
     FROM summary
-    JOIN series_rule sr
-      ON sr.series_id = summary.series_id AND sr.method = 'total_energy' AND NOT sr.net AND sr.modulus_wh IS NULL
-    JOIN reading rd ON rd.series_id = summary.series_id AND utc_day(rd.event_time_ms) = summary.utc_day
-    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND summary.step_count >= informative_changes()
+    JOIN series_rule
+      ON series_rule.series_id = summary.series_id AND series_rule.method = 'total_energy' AND NOT series_rule.net
+      AND series_rule.modulus_wh IS NULL
+    JOIN reading ON reading.series_id = summary.series_id AND utc_day(reading.event_time_ms) = summary.utc_day
+    WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+      AND summary.step_count >= informative_changes()
       AND limit_times() * summary.power_w > learnt_power_min_w()
-    GROUP BY rd.series_id, summary.utc_day
+    GROUP BY reading.series_id, summary.utc_day
   )
   WHERE last_value >= first_value
 )
@@ -145,15 +151,17 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 -- name: update_known_days
 -- Updates the days that are stored already. Their limits stay for now, because find_limits compares them.
 UPDATE series_day
-SET power_w = lrn.power_w, resolution = lrn.resolution, step_ms = lrn.step_ms, step_count = lrn.step_count,
-  change_count = lrn.change_count
-FROM learnt_day lrn WHERE series_day.series_id = lrn.series_id AND series_day.utc_day = lrn.utc_day;
+SET power_w = learnt_day.power_w, resolution = learnt_day.resolution, step_ms = learnt_day.step_ms,
+  step_count = learnt_day.step_count,
+  change_count = learnt_day.change_count
+FROM learnt_day WHERE series_day.series_id = learnt_day.series_id AND series_day.utc_day = learnt_day.utc_day;
 
 -- name: store_new_days
 -- Stores the days of learnt_day that are not stored yet. find_limits adds their limits.
 INSERT INTO series_day BY NAME
-SELECT series_id, utc_day, lrn.power_w, lrn.resolution, lrn.step_ms, lrn.step_count, lrn.change_count
-FROM learnt_day lrn ANTI JOIN series_day USING (series_id, utc_day);
+SELECT series_id, utc_day, learnt_day.power_w, learnt_day.resolution, learnt_day.step_ms, learnt_day.step_count,
+  learnt_day.change_count
+FROM learnt_day ANTI JOIN series_day USING (series_id, utc_day);
 
 -- name: find_limits
 -- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have
@@ -176,10 +184,10 @@ WITH around AS (
   GROUP BY series_id
 ), near_day AS (
   -- The days of this range (is_asked), and the days from which their limits follow.
-  SELECT sd.*, sd.utc_day BETWEEN around.low_day AND around.high_day AS is_asked
-  FROM series_day sd JOIN around USING (series_id)
-  WHERE sd.utc_day BETWEEN around.low_day - limit_days() + 1 AND around.high_day + $look_ahead::INTEGER
-    AND sd.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1
+  SELECT series_day.*, series_day.utc_day BETWEEN around.low_day AND around.high_day AS is_asked
+  FROM series_day JOIN around USING (series_id)
+  WHERE series_day.utc_day BETWEEN around.low_day - limit_days() + 1 AND around.high_day + $look_ahead::INTEGER
+    AND series_day.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1
       AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
   -- These days, with what is usual on the days near each of them.
@@ -206,14 +214,18 @@ WITH around AS (
   -- The days whose limits can change, with the limits that the series learns, and the stored ones.
   SELECT usual_of_day.series_id, usual_of_day.utc_day,
     CASE
-      WHEN sr.max_power_w IS NULL
+      WHEN series_rule.max_power_w IS NULL
         THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * usual_of_day.usual_w))
     END AS new_power_w,
-    CASE WHEN sr.max_power_w IS NULL AND sr.method = 'daily_energy' THEN usual_of_day.usual_w END AS new_usual_w,
-    CASE WHEN is_register(sr.method) AND sr.jitter_wh IS NULL THEN usual_of_day.usual_resolution END AS new_resolution,
-    CASE WHEN NOT is_register(sr.method) THEN usual_of_day.usual_step_ms END AS new_step_ms,
+    CASE
+      WHEN series_rule.max_power_w IS NULL AND series_rule.method = 'daily_energy' THEN usual_of_day.usual_w
+    END AS new_usual_w,
+    CASE
+      WHEN is_register(series_rule.method) AND series_rule.jitter_wh IS NULL THEN usual_of_day.usual_resolution
+    END AS new_resolution,
+    CASE WHEN NOT is_register(series_rule.method) THEN usual_of_day.usual_step_ms END AS new_step_ms,
     usual_of_day.learnt_power_w, usual_of_day.usual_power_w, usual_of_day.learnt_resolution, usual_of_day.learnt_step_ms
-  FROM usual_of_day JOIN series_rule sr USING (series_id)
+  FROM usual_of_day JOIN series_rule USING (series_id)
   WHERE usual_of_day.is_asked
 )
 SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w,
@@ -226,9 +238,10 @@ WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms)
 -- name: store_limits
 -- Stores the changed limits.
 UPDATE series_day
-SET learnt_power_w = cl.learnt_power_w, usual_power_w = cl.usual_power_w, learnt_resolution = cl.learnt_resolution,
-  learnt_step_ms = cl.learnt_step_ms
-FROM changed_limit cl WHERE cl.series_id = series_day.series_id AND cl.utc_day = series_day.utc_day;
+SET learnt_power_w = changed_limit.learnt_power_w, usual_power_w = changed_limit.usual_power_w,
+  learnt_resolution = changed_limit.learnt_resolution,
+  learnt_step_ms = changed_limit.learnt_step_ms
+FROM changed_limit WHERE changed_limit.series_id = series_day.series_id AND changed_limit.utc_day = series_day.utc_day;
 
 -- name: store_series_steps
 -- Stores the longest usual time between readings of each series with changed limits, because an interval
@@ -244,9 +257,12 @@ WHERE usual.series_id = series.series_id;
 -- Uses the step and the resolution that store_series_steps has stored in the rules of this roll-up. If
 -- readings cover less time than before, the longer time stays, so that the intervals that they covered are
 -- computed again.
-UPDATE series_rule SET step_ms = se.step_ms, resolution = se.resolution,
-  reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, se.step_ms))
-FROM series se WHERE se.series_id = series_rule.series_id AND se.series_id IN (SELECT series_id FROM changed_limit);
+UPDATE series_rule SET step_ms = series.step_ms, resolution = series.resolution,
+  reach_ms = greatest(reach_ms,
+    reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, series.step_ms))
+FROM series
+WHERE series.series_id = series_rule.series_id
+  AND series.series_id IN (SELECT series_id FROM changed_limit);
 
 -- name: note_changed_limits
 -- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another
@@ -258,23 +274,25 @@ SELECT series_id, from_ms, to_ms FROM changed_limit;
 -- Counts the days with changed limits that are not fully in scope: some readings of the day, or the time that
 -- they cover, are outside.
 SELECT count(*) AS count
-FROM changed_limit cl JOIN scope sc USING (series_id) JOIN series_rule sr USING (series_id)
-WHERE (cl.from_ms - sr.reach_ms < sc.compute_from_ms AND sr.first_ms - sr.reach_ms < sc.compute_from_ms)
-  OR (cl.to_ms + sr.reach_ms >= sc.compute_to_ms AND sr.last_ms + sr.reach_ms >= sc.compute_to_ms);
+FROM changed_limit JOIN scope USING (series_id) JOIN series_rule USING (series_id)
+WHERE (changed_limit.from_ms - series_rule.reach_ms < scope.compute_from_ms
+    AND series_rule.first_ms - series_rule.reach_ms < scope.compute_from_ms)
+  OR (changed_limit.to_ms + series_rule.reach_ms >= scope.compute_to_ms
+    AND series_rule.last_ms + series_rule.reach_ms >= scope.compute_to_ms);
 
 -- name: delete_outdated_quarters
 -- Deletes the statistics of restated series that no longer learn, so that nothing old is left if they learn
 -- again; and of series that now learn other limits, because these follow from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
-  SELECT sr.series_id
-  FROM series_rule sr JOIN restated_stream USING (stream_id)
+  SELECT series_rule.series_id
+  FROM series_rule JOIN restated_stream USING (stream_id)
   LEFT JOIN (
     SELECT series_id, count(learnt_power_w) > 0 AS knows_power, count(learnt_resolution) > 0 AS knows_resolution
     FROM series_day
     GROUP BY series_id
   ) AS learnt USING (series_id)
-  WHERE NOT sr.learns OR (sr.max_power_w IS NULL) <> learnt.knows_power
-    OR (is_register(sr.method) AND sr.jitter_wh IS NULL) <> learnt.knows_resolution);
+  WHERE NOT series_rule.learns OR (series_rule.max_power_w IS NULL) <> learnt.knows_power
+    OR (is_register(series_rule.method) AND series_rule.jitter_wh IS NULL) <> learnt.knows_resolution);
 
 -- name: delete_stream_quarters
 -- Deletes the statistics of a stream ($stream_id) that other rules of the program computed. They are computed
@@ -298,14 +316,14 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
 SELECT min(least(
-  power_limit(sr.max_power_w, learnt.learnt_power_w),
-  power_limit_after_reset(sr.max_power_w, learnt.learnt_power_w, learnt.usual_power_w)
+  power_limit(series_rule.max_power_w, learnt.learnt_power_w),
+  power_limit_after_reset(series_rule.max_power_w, learnt.learnt_power_w, learnt.usual_power_w)
 )) AS least_power_w
-FROM scope sc
-JOIN series_rule sr USING (series_id)
+FROM scope
+JOIN series_rule USING (series_id)
 LEFT JOIN (
   SELECT series_id, min(learnt_power_w) AS learnt_power_w, min(usual_power_w) AS usual_power_w
   FROM day_limit
   GROUP BY series_id
 ) AS learnt USING (series_id)
-WHERE is_register(sr.method) AND NOT sr.net;
+WHERE is_register(series_rule.method) AND NOT series_rule.net;

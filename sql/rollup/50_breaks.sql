@@ -23,20 +23,20 @@ WITH suspect AS MATERIALIZED (
     FROM reading_pair
     WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)
   ) AS pair
-  JOIN scope sc USING (series_id)
-  WHERE pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms AND is_register(sc.method)
+  JOIN scope USING (series_id)
+  WHERE pair.to_ms BETWEEN scope.compute_from_ms AND scope.last_ms AND is_register(scope.method)
 ), limited AS (
   -- The suspect pairs, with the jitter of their day, and how much the register can count in their time.
-  SELECT suspect.*, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
+  SELECT suspect.*, jitter(series_rule.jitter_wh, day_limit.learnt_resolution) AS jitter_wh,
     wh_of(
-      least(power_limit(sr.max_power_w, dl.learnt_power_w),
-        power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w)),
+      least(power_limit(series_rule.max_power_w, day_limit.learnt_power_w),
+        power_limit_after_reset(series_rule.max_power_w, day_limit.learnt_power_w, day_limit.usual_power_w)),
       suspect.to_ms - suspect.from_ms) AS possible_wh
   FROM suspect
-  JOIN series_rule sr ON sr.series_id = suspect.series_id
-  LEFT JOIN day_limit dl ON dl.series_id = suspect.series_id AND dl.utc_day = utc_day(suspect.to_ms)
-  LEFT JOIN interval_day idy ON idy.interval_index = interval_of(suspect.from_ms)
-  WHERE NOT sr.net AND (sr.method = 'total_energy' OR suspect.to_ms < idy.end_ms)
+  JOIN series_rule ON series_rule.series_id = suspect.series_id
+  LEFT JOIN day_limit ON day_limit.series_id = suspect.series_id AND day_limit.utc_day = utc_day(suspect.to_ms)
+  LEFT JOIN interval_day ON interval_day.interval_index = interval_of(suspect.from_ms)
+  WHERE NOT series_rule.net AND (series_rule.method = 'total_energy' OR suspect.to_ms < interval_day.end_ms)
 ), compared AS (
   -- These pairs, compared. is_fall: by more than the jitter. is_beyond: a rise beyond the limit. is_start:
   -- away from zero. is_return: back to the value before a fall.
@@ -52,17 +52,17 @@ FROM compared
 WHERE is_fall OR is_beyond OR is_start OR is_return;
 
 -- name: add_declared_breaks
--- Adds the pairs of registers with a declared change to break_now. Pairs that are there already are left out:
--- EXCEPT compares all columns by position.
+-- Adds the pairs of registers with a declared change to break_now. Pairs that are there already are left out.
 INSERT INTO break_now BY NAME
 SELECT pair.series_id, pair.from_ms, pair.from_value, pair.to_ms, pair.to_value
 FROM (SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM register_change)) AS pair
-JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
-JOIN register_change rc ON rc.series_id = pair.series_id AND rc.at_ms > pair.from_ms AND rc.at_ms <= pair.to_ms
-LEFT JOIN interval_day idy ON idy.interval_index = interval_of(pair.from_ms)
-WHERE sc.method = 'total_energy' OR (sc.method = 'daily_energy' AND pair.to_ms < idy.end_ms)
-EXCEPT
-FROM break_now;
+JOIN scope ON scope.series_id = pair.series_id AND pair.to_ms BETWEEN scope.compute_from_ms AND scope.last_ms
+JOIN register_change
+  ON register_change.series_id = pair.series_id AND register_change.at_ms > pair.from_ms
+  AND register_change.at_ms <= pair.to_ms
+LEFT JOIN interval_day ON interval_day.interval_index = interval_of(pair.from_ms)
+WHERE scope.method = 'total_energy' OR (scope.method = 'daily_energy' AND pair.to_ms < interval_day.end_ms)
+EXCEPT SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_now;
 
 -- name: add_power_breaks
 -- Adds the breaks of power and of interval readings to break_now: the pairs that go beyond the limit, or come
@@ -72,19 +72,20 @@ WITH compared_power AS (
   -- The pairs of power and interval readings. is_beyond, was_beyond: the second and the first reading are
   -- beyond the limit. was_beyond is null if the first reading is not in scope.
   SELECT pair.*,
-    is_beyond(pair.to_value, sr.method, reading_interval(sr.interval_ms, to_day.learnt_step_ms),
-      coalesce(sr.max_power_w, to_day.learnt_power_w)) AS is_beyond,
+    is_beyond(pair.to_value, series_rule.method, reading_interval(series_rule.interval_ms, to_day.learnt_step_ms),
+      coalesce(series_rule.max_power_w, to_day.learnt_power_w)) AS is_beyond,
     CASE
-      WHEN pair.from_ms IS NULL AND pair.to_ms > sr.first_ms THEN NULL
-      ELSE is_beyond(pair.from_value, sr.method, reading_interval(sr.interval_ms, from_day.learnt_step_ms),
-        coalesce(sr.max_power_w, from_day.learnt_power_w))
+      WHEN pair.from_ms IS NULL AND pair.to_ms > series_rule.first_ms THEN NULL
+      ELSE is_beyond(pair.from_value, series_rule.method,
+        reading_interval(series_rule.interval_ms, from_day.learnt_step_ms),
+        coalesce(series_rule.max_power_w, from_day.learnt_power_w))
     END AS was_beyond
   -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
   FROM (
     SELECT * FROM reading_pair WHERE series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))
   ) AS pair
-  JOIN scope sc ON sc.series_id = pair.series_id AND pair.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
-  JOIN series_rule sr ON sr.series_id = pair.series_id
+  JOIN scope ON scope.series_id = pair.series_id AND pair.to_ms BETWEEN scope.compute_from_ms AND scope.last_ms
+  JOIN series_rule ON series_rule.series_id = pair.series_id
   LEFT JOIN day_limit to_day ON to_day.series_id = pair.series_id AND to_day.utc_day = utc_day(pair.to_ms)
   LEFT JOIN day_limit from_day ON from_day.series_id = pair.series_id AND from_day.utc_day = utc_day(pair.from_ms)
 )
@@ -99,22 +100,29 @@ WHERE is_beyond <> was_beyond;
 --   is_new   false: the break no longer exists
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH stored_break AS (
-  -- The stored breaks in scope, with the same columns in the same order as break_now, because EXCEPT compares
-  -- them by position.
-  SELECT sb.series_id, sb.from_ms, sb.from_value, sb.to_ms, sb.to_value
-  FROM series_break sb
-  JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
-  WHERE sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  -- The stored breaks in scope.
+  SELECT series_break.*
+  FROM series_break
+  JOIN scope ON scope.series_id = series_break.series_id
+    AND series_break.to_ms BETWEEN scope.compute_from_ms AND scope.last_ms
+  WHERE series_break.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
-SELECT *, true AS is_new FROM (FROM break_now EXCEPT FROM stored_break)
+SELECT *, true AS is_new FROM (
+  SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_now
+  EXCEPT SELECT series_id, from_ms, from_value, to_ms, to_value FROM stored_break
+)
 UNION ALL BY NAME
-SELECT *, false AS is_new FROM (FROM stored_break EXCEPT FROM break_now);
+SELECT *, false AS is_new FROM (
+  SELECT series_id, from_ms, from_value, to_ms, to_value FROM stored_break
+  EXCEPT SELECT series_id, from_ms, from_value, to_ms, to_value FROM break_now
+);
 
 -- name: delete_breaks
 -- Deletes the breaks that no longer exist.
-DELETE FROM series_break USING changed_break cb
-WHERE NOT cb.is_new AND series_break.series_id = cb.series_id AND series_break.to_ms = cb.to_ms
-  AND series_break.from_ms = cb.from_ms;
+DELETE FROM series_break USING changed_break
+WHERE NOT changed_break.is_new AND series_break.series_id = changed_break.series_id
+  AND series_break.to_ms = changed_break.to_ms
+  AND series_break.from_ms = changed_break.from_ms;
 
 -- name: store_breaks
 -- Stores the new breaks.

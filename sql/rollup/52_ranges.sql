@@ -40,23 +40,25 @@ WITH of_breaks AS (
   -- so the range begins and ends at its second reading.
   SELECT series_id, to_ms AS from_ms, to_ms
   FROM (
-    SELECT sb.*,
-      min(sb.to_ms) FILTER (sb.from_ms >= sc.compute_to_ms AND sb.from_value <> sb.to_value)
-        OVER (PARTITION BY sb.series_id) AS moved_ms
-    FROM series_break sb
-    JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms > sc.compute_from_ms
-      AND sb.to_ms <= sc.compute_to_ms + standstill_max_ms()
-    WHERE sc.is_new AND sc.method = 'total_energy'
-      AND sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
+    SELECT series_break.*,
+      min(series_break.to_ms) FILTER (series_break.from_ms >= scope.compute_to_ms
+        AND series_break.from_value <> series_break.to_value)
+        OVER (PARTITION BY series_break.series_id) AS moved_ms
+    FROM series_break
+    JOIN scope ON scope.series_id = series_break.series_id AND series_break.to_ms > scope.compute_from_ms
+      AND series_break.to_ms <= scope.compute_to_ms + standstill_max_ms()
+    WHERE scope.is_new AND scope.method = 'total_energy'
+      AND series_break.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
   )
   WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
 ), of_beginnings AS (
   -- First readings of series. Readings that are left out at the beginning of a series are left out from its
   -- first reading on.
-  SELECT sc.series_id, sr.first_ms AS from_ms, sr.first_ms AS to_ms
-  FROM scope sc JOIN series_rule sr USING (series_id)
-  WHERE sc.is_new AND sc.compute_from_ms <= sr.first_ms
-    AND sc.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
+  SELECT scope.series_id, series_rule.first_ms AS from_ms, series_rule.first_ms AS to_ms
+  FROM scope JOIN series_rule USING (series_id)
+  WHERE scope.is_new AND scope.compute_from_ms <= series_rule.first_ms
+    AND scope.series_id IN (
+      SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
 )
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
 FROM (

@@ -10,9 +10,11 @@
 -- name: count_breaks_to_judge
 -- Counts the breaks to judge.
 SELECT count(*) AS breaks
-FROM series_break sb
-JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms > jr.from_ms AND sb.to_ms <= jr.seen_ms
-WHERE sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
+FROM series_break
+JOIN judging_range
+  ON judging_range.series_id = series_break.series_id AND series_break.to_ms > judging_range.from_ms
+  AND series_break.to_ms <= judging_range.seen_ms
+WHERE series_break.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
 -- name: list_judged_series
 -- Returns the series whose breaks are judged, with the rules that hold for all of their breaks.
@@ -25,20 +27,21 @@ WHERE sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(
 --   last_ms                     last reading
 WITH first_reading AS (
   -- The first reading of each register that is judged from its beginning.
-  SELECT rd.series_id, rd.value
+  SELECT reading.series_id, reading.value
   FROM (
-    SELECT sr.series_id, sr.first_ms
-    FROM judging_range jr
-    JOIN series_rule sr USING (series_id)
-    WHERE jr.after_ms IS NULL AND is_register(jr.method)
+    SELECT series_rule.series_id, series_rule.first_ms
+    FROM judging_range
+    JOIN series_rule USING (series_id)
+    WHERE judging_range.after_ms IS NULL AND is_register(judging_range.method)
   ) AS beginning
-  JOIN reading rd ON rd.series_id = beginning.series_id AND rd.event_time_ms = beginning.first_ms
+  JOIN reading ON reading.series_id = beginning.series_id AND reading.event_time_ms = beginning.first_ms
 )
-SELECT jr.series_id, jr.method, jr.to_ms AS judging_to_ms, jr.changed_ms, sr.max_power_w IS NULL AS is_learnt,
-  sr.modulus_wh, sr.first_ms, first_reading.value AS first_value, sr.last_ms
-FROM judging_range jr
-JOIN series_rule sr ON sr.series_id = jr.series_id
-LEFT JOIN first_reading ON first_reading.series_id = jr.series_id;
+SELECT judging_range.series_id, judging_range.method, judging_range.to_ms AS judging_to_ms, judging_range.changed_ms,
+  series_rule.max_power_w IS NULL AS is_learnt,
+  series_rule.modulus_wh, series_rule.first_ms, first_reading.value AS first_value, series_rule.last_ms
+FROM judging_range
+JOIN series_rule ON series_rule.series_id = judging_range.series_id
+LEFT JOIN first_reading ON first_reading.series_id = judging_range.series_id;
 
 -- name: list_breaks_to_judge
 -- Returns the breaks to judge, in order, with the limits on their day. The series are divided into $parts
@@ -61,12 +64,14 @@ LEFT JOIN first_reading ON first_reading.series_id = jr.series_id;
 --   first_ms, first_value                  the first reading of that day
 WITH judged_break AS MATERIALIZED (
   -- The breaks of this part. The one at after_ms is not judged again, but judging begins with its value.
-  SELECT sb.*, jr.method, sb.to_ms > jr.from_ms AS is_judged, coalesce(sb.to_ms = jr.after_ms, false) AS is_start
-  FROM series_break sb
-  JOIN judging_range jr
-    ON jr.series_id = sb.series_id AND sb.to_ms <= jr.seen_ms AND (sb.to_ms > jr.from_ms OR sb.to_ms = jr.after_ms)
-  WHERE jr.series_id % $parts::BIGINT = $part::BIGINT
-    AND sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
+  SELECT series_break.*, judging_range.method, series_break.to_ms > judging_range.from_ms AS is_judged,
+    coalesce(series_break.to_ms = judging_range.after_ms, false) AS is_start
+  FROM series_break
+  JOIN judging_range
+    ON judging_range.series_id = series_break.series_id AND series_break.to_ms <= judging_range.seen_ms
+    AND (series_break.to_ms > judging_range.from_ms OR series_break.to_ms = judging_range.after_ms)
+  WHERE judging_range.series_id % $parts::BIGINT = $part::BIGINT
+    AND series_break.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
 ), rise AS MATERIALIZED (
   -- The breaks that can be the end of a standstill.
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
@@ -78,30 +83,31 @@ WITH judged_break AS MATERIALIZED (
   SELECT series_id, to_ms,
     min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
-    SELECT rise.series_id, rise.to_ms, rd.event_time_ms,
-      rise.from_ms - standstill_max_ms() <= sr.first_ms AS is_since_first,
-      max(rd.event_time_ms) FILTER (rd.value <> rise.from_value)
+    SELECT rise.series_id, rise.to_ms, reading.event_time_ms,
+      rise.from_ms - standstill_max_ms() <= series_rule.first_ms AS is_since_first,
+      max(reading.event_time_ms) FILTER (reading.value <> rise.from_value)
         OVER (PARTITION BY rise.series_id, rise.to_ms) AS moved_ms
     FROM rise
-    JOIN series_rule sr USING (series_id)
-    JOIN reading rd
-      ON rd.series_id = rise.series_id AND rd.event_time_ms BETWEEN rise.from_ms - standstill_max_ms() AND rise.from_ms
-    WHERE rd.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms()
+    JOIN series_rule USING (series_id)
+    JOIN reading
+      ON reading.series_id = rise.series_id AND reading.event_time_ms BETWEEN rise.from_ms - standstill_max_ms()
+      AND rise.from_ms
+    WHERE reading.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms()
       AND (SELECT max(from_ms) FROM rise)
   )
   GROUP BY series_id, to_ms
 ), morning AS (
   -- One row for each day of a register that restarts every day: its first reading, and the last reading of
   -- the day before.
-  SELECT pair.series_id, idy.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value,
+  SELECT pair.series_id, interval_day.start_ms, pair.from_ms AS before_ms, pair.from_value AS before_value,
     pair.to_ms AS first_ms, pair.to_value AS first_value
   FROM (
     SELECT *
     FROM reading_pair
     WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')
   ) AS pair
-  JOIN interval_day idy ON idy.interval_index = interval_of(pair.to_ms)
-  WHERE pair.from_ms < idy.start_ms
+  JOIN interval_day ON interval_day.interval_index = interval_of(pair.to_ms)
+  WHERE pair.from_ms < interval_day.start_ms
 ), learnt_limit AS (
   -- The limits of the days with breaks. This is not day_limit, which has the days in scope only, because
   -- breaks before the scope are judged too.
@@ -112,34 +118,37 @@ WITH judged_break AS MATERIALIZED (
 SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
   judged_break.decided_ms, judged_break.is_start,
   CASE
-    WHEN sr.net THEN NULL
-    WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, learnt_limit.learnt_power_w)
-    ELSE coalesce(sr.max_power_w, learnt_limit.learnt_power_w)
+    WHEN series_rule.net THEN NULL
+    WHEN is_register(series_rule.method) THEN power_limit(series_rule.max_power_w, learnt_limit.learnt_power_w)
+    ELSE coalesce(series_rule.max_power_w, learnt_limit.learnt_power_w)
   END AS max_power_w,
-  power_limit_after_reset(sr.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w)
+  power_limit_after_reset(series_rule.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w)
     AS max_power_after_reset_w,
-  jitter(sr.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
-  is_beyond(judged_break.to_value, sr.method, reading_interval(sr.interval_ms, learnt_limit.learnt_step_ms),
-    coalesce(sr.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
+  jitter(series_rule.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
+  is_beyond(judged_break.to_value, series_rule.method,
+    reading_interval(series_rule.interval_ms, learnt_limit.learnt_step_ms),
+    coalesce(series_rule.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
   standstill.standstill_since_ms,
-  CASE WHEN judged_break.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
+  CASE WHEN judged_break.method = 'daily_energy' THEN interval_day.start_ms END AS day_ms,
   morning.before_ms, morning.before_value, morning.first_ms, morning.first_value
 FROM judged_break
-JOIN series_rule sr ON sr.series_id = judged_break.series_id
+JOIN series_rule ON series_rule.series_id = judged_break.series_id
 LEFT JOIN learnt_limit
   ON learnt_limit.series_id = judged_break.series_id AND learnt_limit.utc_day = utc_day(judged_break.to_ms)
 LEFT JOIN standstill ON standstill.series_id = judged_break.series_id AND standstill.to_ms = judged_break.to_ms
 -- Only of registers that restart every day. One join condition only, as in find_lines.
-LEFT JOIN interval_day idy
-  ON idy.interval_index = CASE WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms) END
-LEFT JOIN morning ON morning.series_id = judged_break.series_id AND morning.start_ms = idy.start_ms
+LEFT JOIN interval_day
+  ON interval_day.interval_index = CASE
+    WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms)
+  END
+LEFT JOIN morning ON morning.series_id = judged_break.series_id AND morning.start_ms = interval_day.start_ms
 ORDER BY judged_break.series_id, judged_break.to_ms;
 
 -- name: list_register_changes
 -- Returns the declared changes of the registers that are judged.
-SELECT rc.series_id, rc.at_ms, rc.final_value, rc.initial_value
-FROM register_change rc WHERE rc.series_id IN (SELECT series_id FROM judging_range)
-ORDER BY rc.series_id, rc.at_ms;
+SELECT register_change.series_id, register_change.at_ms, register_change.final_value, register_change.initial_value
+FROM register_change WHERE register_change.series_id IN (SELECT series_id FROM judging_range)
+ORDER BY register_change.series_id, register_change.at_ms;
 
 -- name: find_changed_events
 -- Compares the judged events with the stored ones.
@@ -151,8 +160,7 @@ ORDER BY rc.series_id, rc.at_ms;
 --   is_new   false: the event no longer exists
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
-  -- The judged events, with the same columns in the same order as stored_event, because EXCEPT compares them
-  -- by position.
+  -- The judged events.
   SELECT unnest(from_json($events::JSON, '[{
       "series_id": "INTEGER", "kind": "VARCHAR", "from_ms": "BIGINT", "to_ms": "BIGINT",
       "value_before": "DOUBLE", "value_after": "DOUBLE", "energy_wh": "DOUBLE"
@@ -162,20 +170,27 @@ WITH event_now AS MATERIALIZED (
   SELECT unnest(from_json($ends::JSON, '[{"series_id": "INTEGER", "to_ms": "BIGINT"}]'), recursive := true)
 ), stored_event AS MATERIALIZED (
   -- The stored events of the time that was judged.
-  SELECT ev.series_id, ev.kind, ev.from_ms, ev.to_ms, ev.value_before, ev.value_after, ev.energy_wh
-  FROM energy_event ev JOIN judging_range jr USING (series_id) LEFT JOIN ended USING (series_id)
-  WHERE ev.to_ms > jr.from_ms AND ev.to_ms <= coalesce(ended.to_ms, jr.to_ms)
-    AND ev.to_ms > (SELECT min(from_ms) FROM judging_range) AND ev.to_ms <= (SELECT max(to_ms) FROM judging_range)
+  SELECT energy_event.* FROM energy_event JOIN judging_range USING (series_id) LEFT JOIN ended USING (series_id)
+  WHERE energy_event.to_ms > judging_range.from_ms AND energy_event.to_ms <= coalesce(ended.to_ms, judging_range.to_ms)
+    AND energy_event.to_ms > (SELECT min(from_ms) FROM judging_range)
+    AND energy_event.to_ms <= (SELECT max(to_ms) FROM judging_range)
 )
-SELECT *, true AS is_new FROM (FROM event_now EXCEPT FROM stored_event)
+SELECT *, true AS is_new FROM (
+  SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM event_now
+  EXCEPT SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM stored_event
+)
 UNION ALL BY NAME
-SELECT *, false AS is_new FROM (FROM stored_event EXCEPT FROM event_now);
+SELECT *, false AS is_new FROM (
+  SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM stored_event
+  EXCEPT SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM event_now
+);
 
 -- name: delete_events
 -- Deletes the events that no longer exist.
-DELETE FROM energy_event USING changed_event ce
-WHERE NOT ce.is_new AND energy_event.series_id = ce.series_id AND energy_event.kind = ce.kind
-  AND energy_event.from_ms = ce.from_ms AND energy_event.to_ms = ce.to_ms;
+DELETE FROM energy_event USING changed_event
+WHERE NOT changed_event.is_new AND energy_event.series_id = changed_event.series_id
+  AND energy_event.kind = changed_event.kind
+  AND energy_event.from_ms = changed_event.from_ms AND energy_event.to_ms = changed_event.to_ms;
 
 -- name: store_events
 -- Stores the new events.

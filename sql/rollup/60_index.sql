@@ -18,35 +18,39 @@
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 -- They fell.
-SELECT DISTINCT sc.series_id
+SELECT DISTINCT scope.series_id
 FROM (SELECT series_id FROM reading_pair WHERE to_value < from_value) AS pair
-JOIN scope sc USING (series_id)
-JOIN series_rule sr USING (series_id)
-WHERE sc.method = 'total_energy' AND NOT sr.net
+JOIN scope USING (series_id)
+JOIN series_rule USING (series_id)
+WHERE scope.method = 'total_energy' AND NOT series_rule.net
 UNION
 -- The day matters.
-SELECT sc.series_id FROM scope sc JOIN series_rule sr USING (series_id)
-WHERE sc.method = 'daily_energy' OR (sc.method = 'total_energy' AND ($all OR sr.within_day))
+SELECT scope.series_id FROM scope JOIN series_rule USING (series_id)
+WHERE scope.method = 'daily_energy' OR (scope.method = 'total_energy' AND ($all OR series_rule.within_day))
 UNION
 -- The day matters, because a daily register is beside them.
-SELECT sc.series_id
-FROM scope sc
-JOIN series_rule sr USING (series_id)
-JOIN series_rule daily ON daily.device = sr.device AND daily.source = sr.source
-WHERE $beside_daily AND sc.method = 'total_energy' AND daily.method = 'daily_energy'
+SELECT scope.series_id
+FROM scope
+JOIN series_rule USING (series_id)
+JOIN series_rule daily ON daily.device = series_rule.device AND daily.source = series_rule.source
+WHERE $beside_daily AND scope.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 -- They have events, so readings are left out or a segment begins.
-SELECT DISTINCT ev.series_id FROM energy_event ev JOIN scope sc USING (series_id)
-WHERE is_register(sc.method) AND ev.to_ms >= sc.first_ms AND ev.from_ms <= sc.last_ms
-  AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
+SELECT DISTINCT energy_event.series_id FROM energy_event JOIN scope USING (series_id)
+WHERE is_register(scope.method) AND energy_event.to_ms >= scope.first_ms AND energy_event.from_ms <= scope.last_ms
+  AND energy_event.to_ms >= $low_ms::BIGINT AND energy_event.from_ms <= $high_ms::BIGINT
 UNION
 -- Their high-water mark was above the reading where the scope begins.
 SELECT pair.series_id
-FROM scope sc
-JOIN (SELECT * FROM reading_pair WHERE is_needed) AS pair ON pair.series_id = sc.series_id AND pair.to_ms = sc.anchor_ms
-JOIN interval_energy ie ON ie.series_id = pair.series_id AND ie.interval_start_ms = start_ms_of(interval_of(pair.to_ms))
-  AND ie.last_ms = pair.to_ms AND ie.last_value > pair.to_value
-WHERE sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
+FROM scope
+JOIN (SELECT * FROM reading_pair WHERE is_needed) AS pair
+  ON pair.series_id = scope.series_id AND pair.to_ms = scope.anchor_ms
+JOIN interval_energy
+  ON interval_energy.series_id = pair.series_id
+  AND interval_energy.interval_start_ms = start_ms_of(interval_of(pair.to_ms))
+  AND interval_energy.last_ms = pair.to_ms AND interval_energy.last_value > pair.to_value
+WHERE scope.method = 'total_energy' AND interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms()
+  AND $high_ms::BIGINT;
 
 -- name: find_index_readings
 -- Selects the readings of the registers in needs_full_index, without the readings that are left out. $low_ms,
@@ -68,28 +72,29 @@ SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kep
   count(here.kind) OVER (PARTITION BY kept.series_id ORDER BY kept.event_time_ms) AS index_segment
 FROM (
   -- The readings from the anchor on that are not left out.
-  SELECT sc.series_id, sc.method, sc.anchor_ms, rd.event_time_ms, rd.value
-  FROM reading rd
-  JOIN scope sc ON sc.series_id = rd.series_id
-  WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT scope.series_id, scope.method, scope.anchor_ms, reading.event_time_ms, reading.value
+  FROM reading
+  JOIN scope ON scope.series_id = reading.series_id
+  WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
     -- Differences instead of comparisons, as in find_pairs.
-    AND rd.event_time_ms - sc.anchor_ms >= 0 AND sc.last_ms - rd.event_time_ms >= 0
-    AND sc.series_id IN (SELECT series_id FROM needs_full_index)
+    AND reading.event_time_ms - scope.anchor_ms >= 0 AND scope.last_ms - reading.event_time_ms >= 0
+    AND scope.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
       SELECT 1 FROM event
-      WHERE event.series_id = rd.series_id AND is_left_out(event.kind)
-        AND rd.event_time_ms BETWEEN event.from_ms AND event.to_ms
+      WHERE event.series_id = reading.series_id AND is_left_out(event.kind)
+        AND reading.event_time_ms BETWEEN event.from_ms AND event.to_ms
     )
 ) AS kept
 LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
   -- The stored mark. Only the interval of the anchor of each register, because an outer join with all
   -- intervals would take minutes.
-  SELECT ie.series_id, ie.last_ms, ie.last_value
-  FROM interval_energy ie
-  JOIN scope sc ON sc.series_id = ie.series_id AND sc.anchor_ms = ie.last_ms
-  WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND sc.method = 'total_energy'
-    AND sc.series_id IN (SELECT series_id FROM needs_full_index)
+  SELECT interval_energy.series_id, interval_energy.last_ms, interval_energy.last_value
+  FROM interval_energy
+  JOIN scope ON scope.series_id = interval_energy.series_id AND scope.anchor_ms = interval_energy.last_ms
+  WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT
+    AND scope.method = 'total_energy'
+    AND scope.series_id IN (SELECT series_id FROM needs_full_index)
 ) AS stored ON stored.series_id = kept.series_id AND stored.last_ms = kept.event_time_ms;
 
 -- name: list_drift
@@ -97,14 +102,14 @@ LEFT JOIN (
 -- segment if one of its readings is below the high-water mark by more than the jitter, although no single
 -- fall is. All readings of such a segment are returned.
 SELECT marked.series_id, marked.index_segment, marked.event_time_ms, marked.value, marked.mark,
-  jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh
+  jitter(series_rule.jitter_wh, day_limit.learnt_resolution) AS jitter_wh
 FROM (
   SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
   FROM index_reading WHERE method = 'total_energy'
 ) AS marked
-JOIN series_rule sr ON sr.series_id = marked.series_id AND NOT sr.net
-LEFT JOIN day_limit dl ON dl.series_id = marked.series_id AND dl.utc_day = utc_day(marked.event_time_ms)
-QUALIFY bool_or(marked.value < marked.running_mark - jitter(sr.jitter_wh, dl.learnt_resolution))
+JOIN series_rule ON series_rule.series_id = marked.series_id AND NOT series_rule.net
+LEFT JOIN day_limit ON day_limit.series_id = marked.series_id AND day_limit.utc_day = utc_day(marked.event_time_ms)
+QUALIFY bool_or(marked.value < marked.running_mark - jitter(series_rule.jitter_wh, day_limit.learnt_resolution))
     OVER (PARTITION BY marked.series_id, marked.index_segment)
 ORDER BY marked.series_id, marked.event_time_ms;
 
@@ -114,16 +119,16 @@ ORDER BY marked.series_id, marked.event_time_ms;
 CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH rebased AS (
   -- The index readings with the new marks, and a rebase where the mark is new.
-  SELECT ir.* EXCLUDE (index_segment) REPLACE (
-      coalesce(drifted.mark, ir.mark) AS mark,
-      CASE WHEN drifted.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END AS kind
+  SELECT index_reading.* EXCLUDE (index_segment) REPLACE (
+      coalesce(drifted.mark, index_reading.mark) AS mark,
+      CASE WHEN drifted.event_time_ms IS NULL THEN index_reading.kind ELSE 'rebase' END AS kind
     )
-  FROM index_reading ir
+  FROM index_reading
   LEFT JOIN (
     SELECT unnest(from_json($drifted::JSON, '[{
         "series_id": "INTEGER", "event_time_ms": "BIGINT", "mark": "DOUBLE"
       }]'), recursive := true)
-  ) AS drifted ON drifted.series_id = ir.series_id AND drifted.event_time_ms = ir.event_time_ms
+  ) AS drifted ON drifted.series_id = index_reading.series_id AND drifted.event_time_ms = index_reading.event_time_ms
 )
 SELECT *, count(kind) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS index_segment
 FROM rebased;
@@ -136,14 +141,15 @@ FROM rebased;
 --   to_ms    the reading after the readings that are left out
 --   flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
-SELECT pair.series_id, pair.to_ms, bit_or(event_flag(ev.kind)) AS flags
+SELECT pair.series_id, pair.to_ms, bit_or(event_flag(energy_event.kind)) AS flags
 FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms,
     event_time_ms AS to_ms
   FROM index_reading
 ) AS pair
-JOIN energy_event ev ON ev.series_id = pair.series_id AND ev.from_ms > pair.from_ms AND ev.to_ms < pair.to_ms
-WHERE ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
+JOIN energy_event
+  ON energy_event.series_id = pair.series_id AND energy_event.from_ms > pair.from_ms AND energy_event.to_ms < pair.to_ms
+WHERE energy_event.to_ms >= $low_ms::BIGINT AND energy_event.from_ms <= $high_ms::BIGINT
 GROUP BY pair.series_id, pair.to_ms;
 
 -- name: find_lines
@@ -161,26 +167,28 @@ CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
   -- The index readings, with the reading before. high_mark: the highest mark of the segment so far; of net
   -- registers the reading itself.
-  SELECT ir.*, sr.net, sr.within_day,
+  SELECT index_reading.*, series_rule.net, series_rule.within_day,
     CASE
-      WHEN sr.net THEN ir.mark
-      ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms)
+      WHEN series_rule.net THEN index_reading.mark
+      ELSE max(index_reading.mark) OVER (
+        PARTITION BY index_reading.series_id, index_reading.index_segment ORDER BY index_reading.event_time_ms)
     END AS high_mark,
-    lag(ir.event_time_ms) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS time_before_ms
-  FROM index_reading ir
-  JOIN series_rule sr ON sr.series_id = ir.series_id
-  WHERE ir.method = 'total_energy'
+    lag(index_reading.event_time_ms) OVER (PARTITION BY index_reading.series_id ORDER BY index_reading.event_time_ms)
+      AS time_before_ms
+  FROM index_reading
+  JOIN series_rule ON series_rule.series_id = index_reading.series_id
+  WHERE index_reading.method = 'total_energy'
 ), paired AS (
   -- These readings, with the high_mark at the reading before.
   SELECT *, lag(high_mark) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
 ), lined AS (
   -- The readings to which a line goes. is_new_day: the boundary is within_day, and the reading before is of
   -- an earlier day.
-  SELECT paired.*, paired.within_day AND paired.event_time_ms >= idy.end_ms AS is_new_day
+  SELECT paired.*, paired.within_day AND paired.event_time_ms >= interval_day.end_ms AS is_new_day
   FROM paired
   -- One join condition only, because with a second one DuckDB compares each reading with each interval.
-  LEFT JOIN interval_day idy
-    ON idy.interval_index = CASE WHEN paired.within_day THEN interval_of(paired.time_before_ms) END
+  LEFT JOIN interval_day
+    ON interval_day.interval_index = CASE WHEN paired.within_day THEN interval_of(paired.time_before_ms) END
   WHERE paired.time_before_ms IS NOT NULL
 )
 SELECT
@@ -192,11 +200,12 @@ SELECT
   END AS from_wh,
   lined.event_time_ms AS to_ms, lined.high_mark AS to_wh,
   lined.kind IS DISTINCT FROM 'rebase' AND NOT lined.is_new_day AS covered,
-  (event_flag(lined.kind) | coalesce(sk.flags, 0)
+  (event_flag(lined.kind) | coalesce(skipped_reading.flags, 0)
     | CASE
       WHEN lined.kind IS NULL AND lined.value < lined.previous_mark AND NOT lined.net THEN flag('jitter')
       ELSE 0
     END)::USMALLINT AS flags,
   lined.previous_mark AS mark_before
 FROM lined
-LEFT JOIN skipped_reading sk ON sk.series_id = lined.series_id AND sk.to_ms = lined.event_time_ms;
+LEFT JOIN skipped_reading
+  ON skipped_reading.series_id = lined.series_id AND skipped_reading.to_ms = lined.event_time_ms;

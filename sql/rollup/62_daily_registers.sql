@@ -37,23 +37,26 @@ CREATE OR REPLACE TEMP TABLE daily_reading AS
 WITH restart AS (
   -- The first restart of each day. It is read from the stored events, because it can be after the last
   -- reading in scope.
-  SELECT ev.series_id, idy.day, min(ev.to_ms) AS restart_ms
-  FROM energy_event ev
-  JOIN interval_day idy ON idy.interval_index = interval_of(ev.to_ms)
-  WHERE ev.kind = 'reset' AND ev.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
-    AND ev.series_id IN (SELECT series_id FROM scope)
-  GROUP BY ev.series_id, idy.day
+  SELECT energy_event.series_id, interval_day.day, min(energy_event.to_ms) AS restart_ms
+  FROM energy_event
+  JOIN interval_day ON interval_day.interval_index = interval_of(energy_event.to_ms)
+  WHERE energy_event.kind = 'reset' AND energy_event.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
+    AND energy_event.series_id IN (SELECT series_id FROM scope)
+  GROUP BY energy_event.series_id, interval_day.day
 ), limited AS (
   -- The readings with their day and limits.
-  SELECT ir.series_id, ir.event_time_ms, ir.value, ir.kind, ir.energy_wh, sr.first_ms, idy.day, idy.start_ms,
-    idy.end_ms, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
-    power_limit(sr.max_power_w, dl.learnt_power_w) AS max_power_w,
-    power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w) AS max_power_after_reset_w
-  FROM index_reading ir
-  JOIN series_rule sr USING (series_id)
-  JOIN interval_day idy ON idy.interval_index = interval_of(ir.event_time_ms)
-  LEFT JOIN day_limit dl ON dl.series_id = ir.series_id AND dl.utc_day = utc_day(ir.event_time_ms)
-  WHERE ir.method = 'daily_energy'
+  SELECT index_reading.series_id, index_reading.event_time_ms, index_reading.value, index_reading.kind,
+    index_reading.energy_wh, series_rule.first_ms, interval_day.day, interval_day.start_ms,
+    interval_day.end_ms, jitter(series_rule.jitter_wh, day_limit.learnt_resolution) AS jitter_wh,
+    power_limit(series_rule.max_power_w, day_limit.learnt_power_w) AS max_power_w,
+    power_limit_after_reset(series_rule.max_power_w, day_limit.learnt_power_w, day_limit.usual_power_w)
+      AS max_power_after_reset_w
+  FROM index_reading
+  JOIN series_rule USING (series_id)
+  JOIN interval_day ON interval_day.interval_index = interval_of(index_reading.event_time_ms)
+  LEFT JOIN day_limit
+    ON day_limit.series_id = index_reading.series_id AND day_limit.utc_day = utc_day(index_reading.event_time_ms)
+  WHERE index_reading.method = 'daily_energy'
 ), paired AS (
   -- These readings, with the reading before.
   SELECT *,
@@ -183,5 +186,6 @@ WITH compared_step AS (
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
 -- Lines that pass over readings that are left out get the flags of these.
-SELECT daily_line.* REPLACE ((daily_line.flags | coalesce(sk.flags, 0))::USMALLINT AS flags)
-FROM daily_line LEFT JOIN skipped_reading sk ON sk.series_id = daily_line.series_id AND sk.to_ms = daily_line.to_ms;
+SELECT daily_line.* REPLACE ((daily_line.flags | coalesce(skipped_reading.flags, 0))::USMALLINT AS flags)
+FROM daily_line LEFT JOIN skipped_reading
+  ON skipped_reading.series_id = daily_line.series_id AND skipped_reading.to_ms = daily_line.to_ms;

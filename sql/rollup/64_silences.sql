@@ -22,43 +22,44 @@
 CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
   -- The lines over silences, with the daily register beside. jitter_wh: of both registers together.
-  SELECT il.*, daily.series_id AS daily_id,
+  SELECT index_line.*, daily.series_id AS daily_id,
     jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh, daily_limit.learnt_resolution)
       AS jitter_wh
-  FROM index_line il
-  JOIN series_rule own ON own.series_id = il.series_id AND own.method = 'total_energy'
+  FROM index_line
+  JOIN series_rule own ON own.series_id = index_line.series_id AND own.method = 'total_energy'
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
-  LEFT JOIN day_limit own_limit ON own_limit.series_id = own.series_id AND own_limit.utc_day = utc_day(il.to_ms)
-  LEFT JOIN day_limit daily_limit ON daily_limit.series_id = daily.series_id AND daily_limit.utc_day = utc_day(il.to_ms)
-  WHERE il.to_wh > il.from_wh AND il.to_ms - il.from_ms > silence_ms()
+  LEFT JOIN day_limit own_limit ON own_limit.series_id = own.series_id AND own_limit.utc_day = utc_day(index_line.to_ms)
+  LEFT JOIN day_limit daily_limit
+    ON daily_limit.series_id = daily.series_id AND daily_limit.utc_day = utc_day(index_line.to_ms)
+  WHERE index_line.to_wh > index_line.from_wh AND index_line.to_ms - index_line.from_ms > silence_ms()
 ), shown AS MATERIALIZED (
   -- The readings of these daily registers that are not left out.
   SELECT series_id, event_time_ms, value FROM reading
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
     AND NOT EXISTS (
-      SELECT 1 FROM energy_event ev
-      WHERE ev.series_id = reading.series_id AND is_left_out(ev.kind)
-        AND reading.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
-        AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
+      SELECT 1 FROM energy_event
+      WHERE energy_event.series_id = reading.series_id AND is_left_out(energy_event.kind)
+        AND reading.event_time_ms BETWEEN energy_event.from_ms AND energy_event.to_ms
+        AND energy_event.to_ms >= $low_ms::BIGINT AND energy_event.from_ms <= $high_ms::BIGINT
     )
 )
 -- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
 -- joins.
 SELECT silent.series_id, silent.from_ms, silent.from_wh, silent.to_ms, silent.to_wh, silent.covered, silent.flags,
-  silent.mark_before, idy.start_ms AS midnight_ms,
+  silent.mark_before, interval_day.start_ms AS midnight_ms,
   greatest(silent.from_wh, silent.to_wh - after.value) AS midnight_value,
   abs(silent.to_wh - after.value - silent.from_wh) > silent.jitter_wh + float_tolerance_wh() AS estimated
 FROM silent
-JOIN interval_day idy ON idy.interval_index = interval_of(silent.to_ms)
+JOIN interval_day ON interval_day.interval_index = interval_of(silent.to_ms)
 LEFT JOIN shown AS after ON after.series_id = silent.daily_id AND after.event_time_ms = silent.to_ms
 LEFT JOIN shown AS before ON before.series_id = silent.daily_id AND before.event_time_ms = silent.from_ms
-WHERE silent.from_ms < idy.start_ms AND silent.to_ms > idy.start_ms AND after.value <> before.value;
+WHERE silent.from_ms < interval_day.start_ms AND silent.to_ms > interval_day.start_ms AND after.value <> before.value;
 
 -- name: drop_lines_over_midnight
 -- Drops the lines that such a midnight cuts.
 DELETE FROM index_line
-USING midnight_anchor ma
-WHERE index_line.series_id = ma.series_id AND index_line.to_ms = ma.to_ms;
+USING midnight_anchor
+WHERE index_line.series_id = midnight_anchor.series_id AND index_line.to_ms = midnight_anchor.to_ms;
 
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like

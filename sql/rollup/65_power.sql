@@ -18,20 +18,24 @@
 CREATE OR REPLACE TEMP VIEW sampled_line AS
 WITH sample AS (
   -- The samples that are not left out, with their neighbours and the rules of their day.
-  SELECT rp.series_id, lag(rp.to_ms) OVER in_order AS before_ms, lag(rp.to_value) OVER in_order AS value_before,
-    rp.to_ms AS at_ms, rp.to_value AS value, lead(rp.to_ms) OVER in_order AS next_ms,
-    max_gap(sr.max_gap_ms, dl.learnt_step_ms) AS max_gap_ms,
-    reading_interval(sr.interval_ms, dl.learnt_step_ms) AS interval_ms,
-    sr.label_end, sr.direction,
-    CASE WHEN sr.method = 'interval_energy' THEN 'interval_energy' ELSE sr.sampling END AS sampling
-  FROM reading_pair rp
-  JOIN series_rule sr USING (series_id)
-  LEFT JOIN day_limit dl ON dl.series_id = rp.series_id AND dl.utc_day = utc_day(rp.to_ms)
-  WHERE NOT is_register(sr.method)
+  SELECT reading_pair.series_id, lag(reading_pair.to_ms) OVER in_order AS before_ms,
+    lag(reading_pair.to_value) OVER in_order AS value_before,
+    reading_pair.to_ms AS at_ms, reading_pair.to_value AS value, lead(reading_pair.to_ms) OVER in_order AS next_ms,
+    max_gap(series_rule.max_gap_ms, day_limit.learnt_step_ms) AS max_gap_ms,
+    reading_interval(series_rule.interval_ms, day_limit.learnt_step_ms) AS interval_ms,
+    series_rule.label_end, series_rule.direction,
+    CASE WHEN series_rule.method = 'interval_energy' THEN 'interval_energy' ELSE series_rule.sampling END AS sampling
+  FROM reading_pair
+  JOIN series_rule USING (series_id)
+  LEFT JOIN day_limit
+    ON day_limit.series_id = reading_pair.series_id AND day_limit.utc_day = utc_day(reading_pair.to_ms)
+  WHERE NOT is_register(series_rule.method)
     AND NOT EXISTS (
-      SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms
+      SELECT 1 FROM energy_event
+      WHERE energy_event.series_id = reading_pair.series_id
+        AND reading_pair.to_ms BETWEEN energy_event.from_ms AND energy_event.to_ms
     )
-  WINDOW in_order AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
+  WINDOW in_order AS (PARTITION BY reading_pair.series_id ORDER BY reading_pair.to_ms)
 )
 -- Instantaneous power: from sample to sample.
 SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,

@@ -14,20 +14,23 @@
 -- readings. $low_ms, $high_ms: bounds of the scope.
 -- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
-SELECT ie.series_id, max(ie.last_ms) AS last_ms, arg_max(ie.last_value, ie.last_ms) AS last_value
-FROM interval_energy ie
-JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms
-  AND ie.interval_start_ms < sc.compute_to_ms
-WHERE sc.has_later AND sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND ie.last_ms IS NOT NULL
-GROUP BY ie.series_id;
+SELECT interval_energy.series_id, max(interval_energy.last_ms) AS last_ms,
+  arg_max(interval_energy.last_value, interval_energy.last_ms) AS last_value
+FROM interval_energy
+JOIN scope ON scope.series_id = interval_energy.series_id AND interval_energy.interval_start_ms >= scope.compute_from_ms
+  AND interval_energy.interval_start_ms < scope.compute_to_ms
+WHERE scope.has_later AND scope.method = 'total_energy'
+  AND interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  AND interval_energy.last_ms IS NOT NULL
+GROUP BY interval_energy.series_id;
 
 -- name: delete_intervals
 -- Deletes the intervals that are computed again. $low_ms, $high_ms: bounds of all of them.
-DELETE FROM interval_energy USING scope sc
+DELETE FROM interval_energy USING scope
 WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND interval_energy.series_id = sc.series_id
-  AND interval_energy.interval_start_ms >= sc.compute_from_ms AND interval_energy.interval_start_ms < sc.compute_to_ms;
+  AND interval_energy.series_id = scope.series_id
+  AND interval_energy.interval_start_ms >= scope.compute_from_ms
+  AND interval_energy.interval_start_ms < scope.compute_to_ms;
 
 -- name: store_power_intervals
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals
@@ -40,21 +43,23 @@ WITH power_part AS (
   FROM power_line
   UNION ALL BY NAME
   -- Intervals with readings that are left out get the flag spike.
-  SELECT ev.series_id,
+  SELECT energy_event.series_id,
     unnest(range(
-      interval_of(greatest(ev.from_ms, sc.compute_from_ms)), interval_of(least(ev.to_ms, sc.last_ms)) + 1
+      interval_of(greatest(energy_event.from_ms, scope.compute_from_ms)),
+      interval_of(least(energy_event.to_ms, scope.last_ms)) + 1
     )) AS interval_index,
     0 AS exact_nwh, 0 AS covered_ms, flag('spike') AS flags
-  FROM energy_event ev JOIN scope sc USING (series_id)
-  WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
+  FROM energy_event JOIN scope USING (series_id)
+  WHERE NOT is_register(scope.method) AND energy_event.from_ms <= scope.last_ms
+    AND energy_event.to_ms >= scope.compute_from_ms
 )
 SELECT power_part.series_id, start_ms_of(power_part.interval_index) AS interval_start_ms, 0 AS energy_wh,
   sum(power_part.exact_nwh)::BIGINT AS exact_nwh,
   round(sum(power_part.covered_ms))::INTEGER AS covered_ms, bit_or(power_part.flags)::USMALLINT AS flags
 FROM power_part
-JOIN scope sc ON sc.series_id = power_part.series_id
-  AND start_ms_of(power_part.interval_index) >= sc.compute_from_ms
-  AND start_ms_of(power_part.interval_index) < sc.compute_to_ms
+JOIN scope ON scope.series_id = power_part.series_id
+  AND start_ms_of(power_part.interval_index) >= scope.compute_from_ms
+  AND start_ms_of(power_part.interval_index) < scope.compute_to_ms
 GROUP BY power_part.series_id, power_part.interval_index
 ORDER BY power_part.interval_index, power_part.series_id;
 
@@ -66,24 +71,27 @@ UPDATE interval_energy SET energy_wh = rounded.energy_wh
 FROM (
   WITH rounded_day AS (
     -- The local days in scope.
-    SELECT DISTINCT sc.series_id, ld.day, ld.start_ms, ld.end_ms
-    FROM scope sc
-    JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_from_ms
-    WHERE NOT is_register(sc.method)
+    SELECT DISTINCT scope.series_id, local_day.day, local_day.start_ms, local_day.end_ms
+    FROM scope
+    JOIN local_day ON local_day.start_ms < scope.compute_to_ms AND local_day.end_ms > scope.compute_from_ms
+    WHERE NOT is_register(scope.method)
   )
   SELECT series_id, interval_start_ms, energy_wh AS energy_before,
     sum_wh - coalesce(lag(sum_wh) OVER (PARTITION BY series_id, day ORDER BY interval_start_ms), 0) AS energy_wh
   FROM (
-    SELECT ie.series_id, ie.interval_start_ms, ie.energy_wh, idy.day,
+    SELECT interval_energy.series_id, interval_energy.interval_start_ms, interval_energy.energy_wh, interval_day.day,
       round(
-        sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day ORDER BY ie.interval_start_ms) / nwh_per_wh()
+        sum(interval_energy.exact_nwh) OVER (
+          PARTITION BY interval_energy.series_id, interval_day.day ORDER BY interval_energy.interval_start_ms
+        ) / nwh_per_wh()
       )::BIGINT AS sum_wh
-    FROM interval_energy ie
-    JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
-    JOIN rounded_day ON rounded_day.series_id = ie.series_id AND rounded_day.day = idy.day
+    FROM interval_energy
+    JOIN interval_day ON interval_day.interval_index = interval_of(interval_energy.interval_start_ms)
+    JOIN rounded_day ON rounded_day.series_id = interval_energy.series_id AND rounded_day.day = interval_day.day
     -- Changes nothing, but lets DuckDB skip row groups of other times.
-    WHERE ie.interval_start_ms BETWEEN (SELECT min(start_ms) FROM rounded_day) AND (SELECT max(end_ms) FROM rounded_day)
-      AND ie.exact_nwh IS NOT NULL
+    WHERE interval_energy.interval_start_ms BETWEEN (SELECT min(start_ms) FROM rounded_day)
+      AND (SELECT max(end_ms) FROM rounded_day)
+      AND interval_energy.exact_nwh IS NOT NULL
   )
 ) AS rounded
 WHERE interval_energy.series_id = rounded.series_id
@@ -239,10 +247,10 @@ WITH energy AS (
 SELECT interval_part.series_id, start_ms_of(interval_part.interval_index) AS interval_start_ms, interval_part.energy_wh,
   interval_part.covered_ms, interval_part.flags, interval_part.last_ms, interval_part.last_value
 FROM interval_part
-JOIN scope sc ON sc.series_id = interval_part.series_id
+JOIN scope ON scope.series_id = interval_part.series_id
 -- Differences instead of comparisons, as in find_pairs.
-WHERE start_ms_of(interval_part.interval_index) - sc.compute_from_ms >= 0
-  AND sc.compute_to_ms - start_ms_of(interval_part.interval_index) > 0
+WHERE start_ms_of(interval_part.interval_index) - scope.compute_from_ms >= 0
+  AND scope.compute_to_ms - start_ms_of(interval_part.interval_index) > 0
   AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0
     OR interval_part.last_ms IS NOT NULL)
 -- As INTEGER, because it is sorted faster.
@@ -253,15 +261,18 @@ ORDER BY interval_part.interval_index::INTEGER;
 -- $high_ms: bounds of the scope.
 -- moved_mark: series_id
 CREATE OR REPLACE TEMP TABLE moved_mark AS
-SELECT sm.series_id
-FROM stored_mark sm
+SELECT stored_mark.series_id
+FROM stored_mark
 LEFT JOIN (
-  SELECT ie.series_id, max(ie.last_ms) AS last_ms, arg_max(ie.last_value, ie.last_ms) AS last_value
-  FROM interval_energy ie
-  JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms
-    AND ie.interval_start_ms < sc.compute_to_ms
-  WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND ie.last_ms IS NOT NULL
-    AND ie.series_id IN (SELECT series_id FROM stored_mark)
-  GROUP BY ie.series_id
+  SELECT interval_energy.series_id, max(interval_energy.last_ms) AS last_ms,
+    arg_max(interval_energy.last_value, interval_energy.last_ms) AS last_value
+  FROM interval_energy
+  JOIN scope ON scope.series_id = interval_energy.series_id
+    AND interval_energy.interval_start_ms >= scope.compute_from_ms
+    AND interval_energy.interval_start_ms < scope.compute_to_ms
+  WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    AND interval_energy.last_ms IS NOT NULL
+    AND interval_energy.series_id IN (SELECT series_id FROM stored_mark)
+  GROUP BY interval_energy.series_id
 ) AS mark_now USING (series_id)
-WHERE (sm.last_ms, sm.last_value) IS DISTINCT FROM (mark_now.last_ms, mark_now.last_value);
+WHERE (stored_mark.last_ms, stored_mark.last_value) IS DISTINCT FROM (mark_now.last_ms, mark_now.last_value);

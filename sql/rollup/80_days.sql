@@ -14,34 +14,38 @@
 CREATE OR REPLACE TEMP TABLE touched_day AS
 FROM touched_day
 UNION
-SELECT sr.device, sr.source, ld.day, ld.start_ms, ld.end_ms
-FROM scope sc
-JOIN series_rule sr USING (series_id)
-JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_from_ms;
+SELECT series_rule.device, series_rule.source, local_day.day, local_day.start_ms, local_day.end_ms
+FROM scope
+JOIN series_rule USING (series_id)
+JOIN local_day ON local_day.start_ms < scope.compute_to_ms AND local_day.end_ms > scope.compute_from_ms;
 
 -- name: touch_all_days
 -- Adds every day of each device and source that has energy or can have it: the days of its readings and one
 -- more on either side, because an interval can lie before or after its reading.
 INSERT INTO touched_day BY NAME
-SELECT energy_day.device, energy_day.source, energy_day.day, coalesce(ld.start_ms, 0) AS start_ms,
-  coalesce(ld.end_ms, 0) AS end_ms
+SELECT energy_day.device, energy_day.source, energy_day.day, coalesce(local_day.start_ms, 0) AS start_ms,
+  coalesce(local_day.end_ms, 0) AS end_ms
 FROM (
   SELECT device, source, day FROM daily_energy
   UNION
-  SELECT sr.device, sr.source, ld.day
-  FROM series_rule sr JOIN local_day ld ON ld.end_ms > sr.first_ms - day_ms() AND ld.start_ms <= sr.last_ms + day_ms()
+  SELECT series_rule.device, series_rule.source, local_day.day
+  FROM series_rule
+  JOIN local_day
+    ON local_day.end_ms > series_rule.first_ms - day_ms() AND local_day.start_ms <= series_rule.last_ms + day_ms()
 ) AS energy_day
-LEFT JOIN local_day ld USING (day)
-EXCEPT SELECT * FROM touched_day;
+LEFT JOIN local_day USING (day)
+EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 
 -- name: touch_other_sources
 -- Adds the same days of the other declared sources of the devices, because a missing source makes all of them
 -- incomplete.
 INSERT INTO touched_day BY NAME
-SELECT td.device, ds.source, td.day, td.start_ms, td.end_ms
-FROM touched_day td JOIN declared_source ds USING (device)
-WHERE EXISTS (SELECT 1 FROM declared_source present WHERE present.device = td.device AND present.source = td.source)
-EXCEPT SELECT * FROM touched_day;
+SELECT touched_day.device, declared_source.source, touched_day.day, touched_day.start_ms, touched_day.end_ms
+FROM touched_day JOIN declared_source USING (device)
+WHERE EXISTS (
+  SELECT 1 FROM declared_source present
+  WHERE present.device = touched_day.device AND present.source = touched_day.source)
+EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 
 -- name: list_touched_days
 -- Returns the bounds of the touched days, in order.
@@ -77,42 +81,45 @@ WITH wanted_day AS (
 ), summed_day AS (
   -- The sums of each series and day. Grouped by series_id, because grouping millions of intervals by device
   -- and source is slow.
-  SELECT ie.series_id, idy.day,
-    sum(ie.energy_wh)::BIGINT AS energy_wh,
-    sum(ie.covered_ms)::BIGINT AS covered_ms,
-    bit_or(ie.flags & day_flags()) AS flags,
+  SELECT interval_energy.series_id, interval_day.day,
+    sum(interval_energy.energy_wh)::BIGINT AS energy_wh,
+    sum(interval_energy.covered_ms)::BIGINT AS covered_ms,
+    bit_or(interval_energy.flags & day_flags()) AS flags,
     bool_or(
-      (ie.interval_start_ms = idy.start_ms AND ie.flags & flag('silence_start') > 0)
-      OR (ie.interval_start_ms + interval_ms() = idy.end_ms AND ie.flags & flag('silence_end') > 0)
+      (interval_energy.interval_start_ms = interval_day.start_ms AND interval_energy.flags & flag('silence_start') > 0)
+      OR (interval_energy.interval_start_ms + interval_ms() = interval_day.end_ms
+        AND interval_energy.flags & flag('silence_end') > 0)
     ) AS estimated,
-    max(ie.last_value) AS last_value,
-    max(ie.energy_wh) AS peak_wh
-  FROM interval_energy ie
-  JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
-  WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND ie.series_id IN (
-      SELECT sr.series_id
-      FROM series_rule sr
-      JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source
+    max(interval_energy.last_value) AS last_value,
+    max(interval_energy.energy_wh) AS peak_wh
+  FROM interval_energy
+  JOIN interval_day ON interval_day.interval_index = interval_of(interval_energy.interval_start_ms)
+  WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    AND interval_energy.series_id IN (
+      SELECT series_rule.series_id
+      FROM series_rule
+      JOIN wanted_day ON wanted_day.device = series_rule.device AND wanted_day.source = series_rule.source
     )
-  GROUP BY ie.series_id, idy.day
-  HAVING sum(ie.covered_ms) > 0 OR sum(ie.energy_wh) <> 0
+  GROUP BY interval_energy.series_id, interval_day.day
+  HAVING sum(interval_energy.covered_ms) > 0 OR sum(interval_energy.energy_wh) <> 0
 ), by_series AS (
   -- These days, with the rules of the series, and the limits at the end of the day.
   SELECT wanted_day.device, wanted_day.source, wanted_day.day, wanted_day.start_ms, wanted_day.end_ms,
     summed_day.series_id, energy_wh, covered_ms, flags, estimated, peak_wh,
-    sr.method, sr.stream_id, sr.position, sr.net,
-    NOT sr.net AND energy_wh = 0 AND is_register(sr.method) AS stands_still,
+    series_rule.method, series_rule.stream_id, series_rule.position, series_rule.net,
+    NOT series_rule.net AND energy_wh = 0 AND is_register(series_rule.method) AS stands_still,
     -- If no resolution is known, the step is the power of ten that divides the value. Power has no value.
     CASE
-      WHEN sr.jitter_wh IS NULL AND learnt_resolution IS NULL AND last_value > 0
+      WHEN series_rule.jitter_wh IS NULL AND learnt_resolution IS NULL AND last_value > 0
         THEN decimal_resolution(last_value)
-      ELSE jitter(sr.jitter_wh, learnt_resolution)
+      ELSE jitter(series_rule.jitter_wh, learnt_resolution)
     END AS tolerance_wh,
-    wh_of(power_limit(sr.max_power_w, learnt_power_w), wanted_day.end_ms - wanted_day.start_ms) AS limit_wh
+    wh_of(power_limit(series_rule.max_power_w, learnt_power_w), wanted_day.end_ms - wanted_day.start_ms) AS limit_wh
   FROM summed_day
-  JOIN series_rule sr USING (series_id)
-  JOIN wanted_day ON wanted_day.device = sr.device AND wanted_day.source = sr.source AND wanted_day.day = summed_day.day
+  JOIN series_rule USING (series_id)
+  JOIN wanted_day
+    ON wanted_day.device = series_rule.device AND wanted_day.source = series_rule.source
+    AND wanted_day.day = summed_day.day
   -- Only these days, because an outer join reads its whole right side.
   LEFT JOIN (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
@@ -161,19 +168,23 @@ WITH chosen_register AS (
   -- The other methods of these days, compared with the chosen register. is_apart: their energies are apart.
   -- is_repaired: they are far apart, and the register had to be repaired. is_too_much: the register counts
   -- more than is possible. is_possible: the energy of the other method is possible.
-  SELECT device, source, day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
-    are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
-      least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_apart,
+  SELECT device, source, day, day_candidate.series_id, day_candidate.preference, day_candidate.method,
+    day_candidate.energy_wh, day_candidate.covered_ms, day_candidate.tolerance_wh,
+    are_apart(chosen_register.energy_wh, chosen_register.covered_ms, day_candidate.energy_wh, day_candidate.covered_ms,
+      contradiction_share(),
+      least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh)) AS is_apart,
     chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, ca.energy_wh, ca.covered_ms,
-        substitution_share(), least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)) AS is_repaired,
-    chosen_register.energy_wh > possible_times() * ca.peak_wh * chosen_register.covered_ms / interval_ms()
-        + least_difference_wh(chosen_register.tolerance_wh, ca.tolerance_wh)
-      AND chosen_register.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
-    ca.energy_wh <= chosen_register.limit_wh AS is_possible
+      AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, day_candidate.energy_wh,
+        day_candidate.covered_ms,
+        substitution_share(), least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh))
+          AS is_repaired,
+    chosen_register.energy_wh > possible_times() * day_candidate.peak_wh * chosen_register.covered_ms / interval_ms()
+        + least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh)
+      AND chosen_register.energy_wh < other_unit_times() * day_candidate.energy_wh AS is_too_much,
+    day_candidate.energy_wh <= chosen_register.limit_wh AS is_possible
   FROM chosen_register
-  JOIN day_candidate ca USING (device, source, day)
-  WHERE ca.preference > 1 AND ca.covered_ms >= witness_share() * chosen_register.covered_ms
+  JOIN day_candidate USING (device, source, day)
+  WHERE day_candidate.preference > 1 AND day_candidate.covered_ms >= witness_share() * chosen_register.covered_ms
 ), power AS (
   -- One power for each day: the first in the workgroup's order.
   FROM witness WHERE NOT is_register(method)
@@ -206,14 +217,14 @@ WITH chosen_register AS (
     END AS substitute_id
   FROM apart_power
 )
-SELECT ca.* EXCLUDE (preference, substituted),
+SELECT day_candidate.* EXCLUDE (preference, substituted),
   row_number() OVER (
-    PARTITION BY ca.device, ca.source, ca.day
+    PARTITION BY day_candidate.device, day_candidate.source, day_candidate.day
     -- The substitute comes first, because false is sorted before true.
-    ORDER BY ca.series_id IS DISTINCT FROM substitute.substitute_id, ca.preference
+    ORDER BY day_candidate.series_id IS DISTINCT FROM substitute.substitute_id, day_candidate.preference
   ) AS preference,
-  coalesce(ca.series_id = substitute.substitute_id, false) AS substituted
-FROM day_candidate ca
+  coalesce(day_candidate.series_id = substitute.substitute_id, false) AS substituted
+FROM day_candidate
 LEFT JOIN substitute USING (device, source, day);
 
 -- name: find_contradictions
@@ -260,32 +271,37 @@ SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradict
 CREATE OR REPLACE TEMP TABLE day_change AS
 WITH incomplete AS (
   -- Days of devices on which a declared source has no energy.
-  SELECT DISTINCT td.device, td.day
-  FROM touched_day td JOIN declared_source ds USING (device, source)
+  SELECT DISTINCT touched_day.device, touched_day.day
+  FROM touched_day JOIN declared_source USING (device, source)
   WHERE $declares AND NOT EXISTS (
-    SELECT 1 FROM day_candidate ca WHERE ca.device = td.device AND ca.source = td.source AND ca.day = td.day
+    SELECT 1 FROM day_candidate
+    WHERE day_candidate.device = touched_day.device AND day_candidate.source = touched_day.source
+      AND day_candidate.day = touched_day.day
   )
 ), day_now AS (
   -- The chosen method of each touched day, with all flags of the day.
-  SELECT td.day, td.device, td.source, ca.energy_wh, ca.method, ca.stream_id,
+  SELECT touched_day.day, touched_day.device, touched_day.source, day_candidate.energy_wh, day_candidate.method,
+    day_candidate.stream_id,
     (
-      ca.flags
-      | CASE WHEN ca.estimated THEN flag('estimated') ELSE 0 END
-      | CASE WHEN ca.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
+      day_candidate.flags
+      | CASE WHEN day_candidate.estimated THEN flag('estimated') ELSE 0 END
+      | CASE WHEN day_candidate.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
       | CASE WHEN incomplete.device IS NOT NULL AND declared.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
       | CASE WHEN contradicted.device IS NOT NULL THEN flag('contradicted') ELSE 0 END
-      | CASE WHEN ca.substituted THEN flag('substituted') ELSE 0 END
+      | CASE WHEN day_candidate.substituted THEN flag('substituted') ELSE 0 END
     )::UINTEGER AS flags,
-    round(ca.coverage, 4) AS coverage, td.end_ms
-  FROM touched_day td
-  LEFT JOIN day_candidate ca
-    ON ca.device = td.device AND ca.source = td.source AND ca.day = td.day AND ca.preference = 1
-  LEFT JOIN incomplete ON incomplete.device = td.device AND incomplete.day = td.day
+    round(day_candidate.coverage, 4) AS coverage, touched_day.end_ms
+  FROM touched_day
+  LEFT JOIN day_candidate
+    ON day_candidate.device = touched_day.device AND day_candidate.source = touched_day.source
+    AND day_candidate.day = touched_day.day AND day_candidate.preference = 1
+  LEFT JOIN incomplete ON incomplete.device = touched_day.device AND incomplete.day = touched_day.day
   LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS contradicted
-    ON contradicted.device = td.device AND contradicted.source = td.source AND contradicted.day = td.day
+    ON contradicted.device = touched_day.device AND contradicted.source = touched_day.source
+    AND contradicted.day = touched_day.day
   LEFT JOIN (FROM declared_source WHERE $declares) AS declared
-    ON declared.device = td.device AND declared.source = td.source
-  WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
+    ON declared.device = touched_day.device AND declared.source = touched_day.source
+  WHERE touched_day.start_ms >= $low_ms::BIGINT AND touched_day.end_ms <= $high_ms::BIGINT
 ), history AS (
   -- The newest stored version, which a day can have although it has no energy now.
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
@@ -295,14 +311,16 @@ WITH incomplete AS (
 )
 SELECT day_now.*,
   CASE
-    WHEN de.day IS NULL THEN coalesce(history.version, 0) + 1
-    WHEN day_now.end_ms <= $now_ms::BIGINT THEN de.version + 1
-    ELSE de.version
+    WHEN daily_energy.day IS NULL THEN coalesce(history.version, 0) + 1
+    WHEN day_now.end_ms <= $now_ms::BIGINT THEN daily_energy.version + 1
+    ELSE daily_energy.version
   END AS version,
-  day_status(coalesce(de.status, history.status), day_now.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
+  day_status(coalesce(daily_energy.status, history.status), day_now.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT)
+    AS status,
   history.version AS history_version
 FROM day_now
-LEFT JOIN daily_energy de ON de.day = day_now.day AND de.device = day_now.device AND de.source = day_now.source
+LEFT JOIN daily_energy
+  ON daily_energy.day = day_now.day AND daily_energy.device = day_now.device AND daily_energy.source = day_now.source
 LEFT JOIN history ON history.day = day_now.day AND history.device = day_now.device AND history.source = day_now.source
 WHERE (day_now.energy_wh, day_now.stream_id, day_now.flags, day_now.coverage)
-  IS DISTINCT FROM (de.energy_wh, de.stream_id, de.flags, de.coverage);
+  IS DISTINCT FROM (daily_energy.energy_wh, daily_energy.stream_id, daily_energy.flags, daily_energy.coverage);

@@ -12,22 +12,25 @@
 -- name: count_corrections
 -- Counts the corrections, undone ones too, that overlap a touched day ($all: all corrections). If there are
 -- none, nothing of this chapter runs.
-SELECT count(*) AS count FROM correction co
+SELECT count(*) AS count FROM correction
 WHERE $all OR EXISTS (
   SELECT 1
-  FROM touched_day td
-  WHERE td.device = co.device AND td.source = co.source AND td.start_ms < co.to_ms AND td.end_ms > co.from_ms
+  FROM touched_day
+  WHERE touched_day.device = correction.device AND touched_day.source = correction.source
+    AND touched_day.start_ms < correction.to_ms AND touched_day.end_ms > correction.from_ms
 );
 
 -- name: list_corrected_ranges
 -- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days
 -- of a range are computed together, because set energy follows the measured shape of the whole range.
-SELECT DISTINCT cf.device::VARCHAR AS device, cf.source, cf.from_ms, cf.to_ms
-FROM correction_in_force cf
-WHERE cf.kind <> 'exclude' AND ($all OR EXISTS (
+SELECT DISTINCT correction_in_force.device::VARCHAR AS device, correction_in_force.source, correction_in_force.from_ms,
+  correction_in_force.to_ms
+FROM correction_in_force
+WHERE correction_in_force.kind <> 'exclude' AND ($all OR EXISTS (
   SELECT 1
-  FROM touched_day td
-  WHERE td.device = cf.device AND td.source = cf.source AND td.start_ms < cf.to_ms AND td.end_ms > cf.from_ms
+  FROM touched_day
+  WHERE touched_day.device = correction_in_force.device AND touched_day.source = correction_in_force.source
+    AND touched_day.start_ms < correction_in_force.to_ms AND touched_day.end_ms > correction_in_force.from_ms
 ))
 ORDER BY ALL;
 
@@ -36,42 +39,47 @@ ORDER BY ALL;
 INSERT INTO touched_day BY NAME
 SELECT unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source, unnest($days::DATE[]) AS day,
   unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
-EXCEPT SELECT * FROM touched_day;
+EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 
 -- name: find_days_to_correct
 -- Selects the touched days between $low_ms and $high_ms that have set or estimated energy, with the series
 -- from which each is read. If no series has measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
-SELECT td.device, td.source, td.day, td.start_ms, td.end_ms,
+SELECT touched_day.device, touched_day.source, touched_day.day, touched_day.start_ms, touched_day.end_ms,
   coalesce(measured.series_id, configured.series_id) AS series_id
-FROM touched_day td
+FROM touched_day
 LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS measured
-  ON measured.device = td.device AND measured.source = td.source AND measured.day = td.day
+  ON measured.device = touched_day.device AND measured.source = touched_day.source AND measured.day = touched_day.day
 LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS configured
-  ON configured.device = td.device AND configured.source = td.source
-WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
+  ON configured.device = touched_day.device AND configured.source = touched_day.source
+WHERE touched_day.start_ms >= $low_ms::BIGINT AND touched_day.end_ms <= $high_ms::BIGINT
   AND coalesce(measured.series_id, configured.series_id) IS NOT NULL
   AND EXISTS (
-    SELECT 1 FROM correction_in_force cf
-    WHERE cf.kind <> 'exclude' AND cf.device = td.device AND cf.source = td.source AND cf.from_ms < td.end_ms
-      AND cf.to_ms > td.start_ms
+    SELECT 1 FROM correction_in_force
+    WHERE correction_in_force.kind <> 'exclude' AND correction_in_force.device = touched_day.device
+      AND correction_in_force.source = touched_day.source AND correction_in_force.from_ms < touched_day.end_ms
+      AND correction_in_force.to_ms > touched_day.start_ms
   );
 
 -- name: find_ready_corrections
 -- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
 -- ready_correction: columns of correction
 CREATE OR REPLACE TEMP TABLE ready_correction AS
-SELECT cf.*
-FROM correction_in_force cf
+SELECT correction_in_force.*
+FROM correction_in_force
 JOIN (
-  SELECT cf.correction_id, sum(least(dtc.end_ms, cf.to_ms) - greatest(dtc.start_ms, cf.from_ms)) AS noted_ms
-  FROM correction_in_force cf
-  JOIN day_to_correct dtc
-    ON dtc.device = cf.device AND dtc.source = cf.source AND dtc.start_ms < cf.to_ms AND dtc.end_ms > cf.from_ms
-  GROUP BY cf.correction_id
+  SELECT correction_in_force.correction_id,
+    sum(least(day_to_correct.end_ms, correction_in_force.to_ms)
+      - greatest(day_to_correct.start_ms, correction_in_force.from_ms)) AS noted_ms
+  FROM correction_in_force
+  JOIN day_to_correct
+    ON day_to_correct.device = correction_in_force.device AND day_to_correct.source = correction_in_force.source
+    AND day_to_correct.start_ms < correction_in_force.to_ms AND day_to_correct.end_ms > correction_in_force.from_ms
+  GROUP BY correction_in_force.correction_id
 ) AS noted USING (correction_id)
-WHERE cf.kind <> 'exclude' AND noted.noted_ms = cf.to_ms - cf.from_ms;
+WHERE correction_in_force.kind <> 'exclude'
+  AND noted.noted_ms = correction_in_force.to_ms - correction_in_force.from_ms;
 
 -- name: delete_corrected_intervals
 -- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are
@@ -89,12 +97,15 @@ WHERE correction_id IN (SELECT correction_id FROM ready_correction)
 INSERT INTO corrected_interval BY NAME
 WITH slot AS (
   -- The intervals of the corrections.
-  SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id,
-    start_ms_of(idy.interval_index) AS start_ms
-  FROM ready_correction rdy
-  JOIN day_to_correct dtc ON dtc.device = rdy.device AND dtc.source = rdy.source
-  JOIN interval_day idy ON idy.day = dtc.day
-  WHERE start_ms_of(idy.interval_index) >= rdy.from_ms AND start_ms_of(idy.interval_index) < rdy.to_ms
+  SELECT ready_correction.correction_id, ready_correction.kind, ready_correction.energy_wh AS total_wh,
+    day_to_correct.series_id,
+    start_ms_of(interval_day.interval_index) AS start_ms
+  FROM ready_correction
+  JOIN day_to_correct
+    ON day_to_correct.device = ready_correction.device AND day_to_correct.source = ready_correction.source
+  JOIN interval_day ON interval_day.day = day_to_correct.day
+  WHERE start_ms_of(interval_day.interval_index) >= ready_correction.from_ms
+    AND start_ms_of(interval_day.interval_index) < ready_correction.to_ms
 ), measured AS (
   -- The intervals of set energy, with what was measured.
   SELECT slot.*, coalesce(stored.energy_wh, 0) AS wh, coalesce(stored.covered_ms, 0) AS covered_ms
@@ -138,21 +149,23 @@ SELECT correction_id, series_id, start_ms AS interval_start_ms,
   flag('corrected') AS flags
 FROM indexed
 UNION ALL BY NAME
-SELECT slot.correction_id, slot.series_id, slot.start_ms AS interval_start_ms, cv.energy_wh,
+SELECT slot.correction_id, slot.series_id, slot.start_ms AS interval_start_ms, correction_value.energy_wh,
   flag('corrected') | flag('estimated') AS flags
-FROM slot JOIN correction_value cv ON cv.correction_id = slot.correction_id AND cv.interval_start_ms = slot.start_ms
+FROM slot JOIN correction_value
+  ON correction_value.correction_id = slot.correction_id AND correction_value.interval_start_ms = slot.start_ms
 WHERE slot.kind = 'fill';
 
 -- name: move_corrected_intervals
 -- Moves the corrected intervals of a day to the series from which the day is read now.
 UPDATE corrected_interval SET series_id = moved.series_id
 FROM (
-  SELECT ci.correction_id, ci.interval_start_ms, dtc.series_id
-  FROM corrected_interval ci
-  JOIN correction co USING (correction_id)
-  JOIN day_to_correct dtc ON dtc.device = co.device AND dtc.source = co.source
-    AND ci.interval_start_ms >= dtc.start_ms AND ci.interval_start_ms < dtc.end_ms
-  WHERE ci.series_id <> dtc.series_id
+  SELECT corrected_interval.correction_id, corrected_interval.interval_start_ms, day_to_correct.series_id
+  FROM corrected_interval
+  JOIN correction USING (correction_id)
+  JOIN day_to_correct ON day_to_correct.device = correction.device AND day_to_correct.source = correction.source
+    AND corrected_interval.interval_start_ms >= day_to_correct.start_ms
+    AND corrected_interval.interval_start_ms < day_to_correct.end_ms
+  WHERE corrected_interval.series_id <> day_to_correct.series_id
 ) AS moved
 WHERE corrected_interval.correction_id = moved.correction_id
   AND corrected_interval.interval_start_ms = moved.interval_start_ms;
@@ -165,67 +178,81 @@ WHERE corrected_interval.correction_id = moved.correction_id
 --   estimated
 --   is_whole   every interval of the day is corrected
 CREATE OR REPLACE TEMP TABLE corrected_day AS
-SELECT dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id,
+SELECT day_to_correct.device, day_to_correct.source, day_to_correct.day, day_to_correct.start_ms, day_to_correct.end_ms,
+  day_to_correct.series_id,
   sum(reported.energy_wh)::BIGINT AS energy_wh, sum(reported.covered_ms)::BIGINT AS covered_ms,
   bit_or(reported.flags & (day_flags() | flag('corrected'))) AS flags,
   bool_or(
     (reported.flags & flag('corrected') > 0 AND reported.flags & flag('estimated') > 0)
-    OR (reported.interval_start_ms = dtc.start_ms AND reported.flags & flag('silence_start') > 0)
-    OR (reported.interval_start_ms + interval_ms() = dtc.end_ms AND reported.flags & flag('silence_end') > 0)
+    OR (reported.interval_start_ms = day_to_correct.start_ms AND reported.flags & flag('silence_start') > 0)
+    OR (reported.interval_start_ms + interval_ms() = day_to_correct.end_ms AND reported.flags & flag('silence_end') > 0)
   ) AS estimated,
-  count(*) FILTER (reported.flags & flag('corrected') > 0) * interval_ms() = dtc.end_ms - dtc.start_ms AS is_whole
-FROM day_to_correct dtc
+  count(*) FILTER (reported.flags & flag('corrected') > 0) * interval_ms() = day_to_correct.end_ms
+    - day_to_correct.start_ms AS is_whole
+FROM day_to_correct
 JOIN (
   SELECT * FROM reported_interval
   WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM day_to_correct)
     AND (SELECT max(end_ms) FROM day_to_correct)
     AND series_id IN (SELECT series_id FROM day_to_correct)
-) AS reported ON reported.series_id = dtc.series_id AND reported.interval_start_ms >= dtc.start_ms
-  AND reported.interval_start_ms < dtc.end_ms
-GROUP BY dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id
+) AS reported ON reported.series_id = day_to_correct.series_id AND reported.interval_start_ms >= day_to_correct.start_ms
+  AND reported.interval_start_ms < day_to_correct.end_ms
+GROUP BY day_to_correct.device, day_to_correct.source, day_to_correct.day, day_to_correct.start_ms,
+  day_to_correct.end_ms, day_to_correct.series_id
 HAVING bool_or(reported.flags & flag('corrected') > 0);
 
 -- name: correct_candidates
 -- Puts the corrected energy into the chosen candidate of each day.
 UPDATE day_candidate
-SET energy_wh = cd.energy_wh, covered_ms = cd.covered_ms, flags = cd.flags, estimated = cd.estimated,
-  substituted = substituted AND NOT cd.is_whole, coverage = cd.covered_ms / (cd.end_ms - cd.start_ms)
-FROM corrected_day cd
-WHERE day_candidate.preference = 1 AND day_candidate.device = cd.device AND day_candidate.source = cd.source
-  AND day_candidate.day = cd.day;
+SET energy_wh = corrected_day.energy_wh, covered_ms = corrected_day.covered_ms, flags = corrected_day.flags,
+  estimated = corrected_day.estimated,
+  substituted = substituted AND NOT corrected_day.is_whole,
+  coverage = corrected_day.covered_ms / (corrected_day.end_ms - corrected_day.start_ms)
+FROM corrected_day
+WHERE day_candidate.preference = 1 AND day_candidate.device = corrected_day.device
+  AND day_candidate.source = corrected_day.source
+  AND day_candidate.day = corrected_day.day;
 
 -- name: add_corrected_candidates
 -- Adds candidates for days on which nothing is measured.
 INSERT INTO day_candidate BY NAME
-SELECT cd.device, cd.source, cd.day, cd.start_ms, cd.end_ms, cd.series_id, cd.energy_wh, cd.covered_ms, cd.flags,
-  cd.estimated, sr.method, sr.stream_id, cd.covered_ms / (cd.end_ms - cd.start_ms) AS coverage, 1 AS preference
-FROM corrected_day cd
-JOIN series_rule sr USING (series_id)
+SELECT corrected_day.device, corrected_day.source, corrected_day.day, corrected_day.start_ms, corrected_day.end_ms,
+  corrected_day.series_id, corrected_day.energy_wh, corrected_day.covered_ms, corrected_day.flags,
+  corrected_day.estimated, series_rule.method, series_rule.stream_id,
+  corrected_day.covered_ms / (corrected_day.end_ms - corrected_day.start_ms) AS coverage, 1 AS preference
+FROM corrected_day
+JOIN series_rule USING (series_id)
 WHERE NOT EXISTS (
   SELECT 1
-  FROM day_candidate ca
-  WHERE ca.preference = 1 AND ca.device = cd.device AND ca.source = cd.source AND ca.day = cd.day
+  FROM day_candidate
+  WHERE day_candidate.preference = 1 AND day_candidate.device = corrected_day.device
+    AND day_candidate.source = corrected_day.source AND day_candidate.day = corrected_day.day
 );
 
 -- name: flag_excluded_days
 -- Flags all days that overlap an exclusion as corrected, even if they have no readings in that time.
 UPDATE day_candidate SET flags = flags | flag('corrected')
 WHERE preference = 1 AND EXISTS (
-  SELECT 1 FROM correction_in_force cf
-  WHERE cf.kind = 'exclude' AND cf.device = day_candidate.device AND cf.source = day_candidate.source
-    AND cf.from_ms < day_candidate.end_ms AND cf.to_ms > day_candidate.start_ms
+  SELECT 1 FROM correction_in_force
+  WHERE correction_in_force.kind = 'exclude' AND correction_in_force.device = day_candidate.device
+    AND correction_in_force.source = day_candidate.source
+    AND correction_in_force.from_ms < day_candidate.end_ms AND correction_in_force.to_ms > day_candidate.start_ms
 );
 
 -- name: drop_decided_contradictions
 -- Drops the contradictions of days that a person has corrected as a whole.
-DELETE FROM day_contradiction USING corrected_day cd
-WHERE cd.is_whole AND day_contradiction.device = cd.device AND day_contradiction.source = cd.source
-  AND day_contradiction.day = cd.day;
+DELETE FROM day_contradiction USING corrected_day
+WHERE corrected_day.is_whole AND day_contradiction.device = corrected_day.device
+  AND day_contradiction.source = corrected_day.source
+  AND day_contradiction.day = corrected_day.day;
 
 -- name: list_effects
 -- Returns the changed days with their energy and flags before and after, before they are stored.
-SELECT dc.day::VARCHAR AS day, dc.device::VARCHAR AS device, dc.source, de.energy_wh AS before_wh,
-  dc.energy_wh AS after_wh, coalesce(de.flags, 0) AS before_flags, dc.flags AS after_flags
-FROM day_change dc
-LEFT JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
+SELECT day_change.day::VARCHAR AS day, day_change.device::VARCHAR AS device, day_change.source,
+  daily_energy.energy_wh AS before_wh,
+  day_change.energy_wh AS after_wh, coalesce(daily_energy.flags, 0) AS before_flags, day_change.flags AS after_flags
+FROM day_change
+LEFT JOIN daily_energy
+  ON daily_energy.day = day_change.day AND daily_energy.device = day_change.device
+  AND daily_energy.source = day_change.source
 ORDER BY ALL;

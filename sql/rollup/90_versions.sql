@@ -20,27 +20,27 @@ WITH changed_day AS (
 ), arrived_batch AS (
   -- The batches that brought new readings of a series and day. Grouped by numbers first, because grouping
   -- millions of readings by device and source is slow.
-  SELECT incoming_batch.series_id, incoming_batch.batch_id, idy.day
+  SELECT incoming_batch.series_id, incoming_batch.batch_id, interval_day.day
   FROM (
     SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
     FROM incoming
     WHERE batch_id > $arrived_after::BIGINT
     GROUP BY ALL
   ) AS incoming_batch
-  LEFT JOIN interval_day idy USING (interval_index)
+  LEFT JOIN interval_day USING (interval_index)
   GROUP BY ALL
 ), arrival AS MATERIALIZED (
   -- How new readings came, for each device, source and day.
-  SELECT DISTINCT se.device, se.source, arrived_batch.day,
+  SELECT DISTINCT series.device, series.source, arrived_batch.day,
     CASE
-      WHEN bt.origin LIKE 'import:%' THEN 'import'
-      WHEN bt.origin LIKE 'backfill:%' OR bt.origin LIKE 'archive:%' THEN 'backfill'
+      WHEN batch.origin LIKE 'import:%' THEN 'import'
+      WHEN batch.origin LIKE 'backfill:%' OR batch.origin LIKE 'archive:%' THEN 'backfill'
       ELSE 'stream'
     END AS cause
   FROM arrived_batch
-  JOIN series se USING (series_id)
-  JOIN batch bt USING (batch_id)
-  WHERE se.device IN (SELECT device FROM changed_day)
+  JOIN series USING (series_id)
+  JOIN batch USING (batch_id)
+  WHERE series.device IN (SELECT device FROM changed_day)
 ), possible_cause AS (
   -- The causes that a changed day can have. distance: 1 for new readings of the day itself, 2 for those of
   -- its source, 3 for those of its device.
@@ -63,9 +63,11 @@ WITH changed_day AS (
   -- Days whose limits were learnt again.
   SELECT DISTINCT changed_day.day, changed_day.device, changed_day.source
   FROM changed_day
-  JOIN touched_day td USING (day, device, source)
-  JOIN series se USING (device, source)
-  JOIN noted_limit_change nl ON nl.series_id = se.series_id AND nl.from_ms < td.end_ms AND nl.to_ms >= td.start_ms
+  JOIN touched_day USING (day, device, source)
+  JOIN series USING (device, source)
+  JOIN noted_limit_change
+    ON noted_limit_change.series_id = series.series_id AND noted_limit_change.from_ms < touched_day.end_ms
+    AND noted_limit_change.to_ms >= touched_day.start_ms
 ), version_cause AS (
   -- The causes of the new version: the nearest ones, behind changed settings or changed limits.
   SELECT changed_day.day, changed_day.device, changed_day.source,
@@ -83,23 +85,28 @@ WITH changed_day AS (
   LEFT JOIN relearnt_day USING (day, device, source)
 )
 -- The versions before.
-SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms,
-  de.batch_id, de.status,
+SELECT daily_energy.day, daily_energy.device, daily_energy.source, daily_energy.energy_wh, daily_energy.method,
+  daily_energy.flags, daily_energy.coverage, daily_energy.version, daily_energy.computed_at_ms,
+  daily_energy.batch_id, daily_energy.status,
   [] AS causes
-FROM day_change dc
-JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
-WHERE dc.end_ms <= $now_ms::BIGINT AND de.version > coalesce(dc.history_version, 0)
+FROM day_change
+JOIN daily_energy
+  ON daily_energy.day = day_change.day AND daily_energy.device = day_change.device
+  AND daily_energy.source = day_change.source
+WHERE day_change.end_ms <= $now_ms::BIGINT AND daily_energy.version > coalesce(day_change.history_version, 0)
 UNION ALL BY NAME
 -- The new versions.
-SELECT dc.day, dc.device, dc.source, dc.energy_wh, dc.method, dc.flags, dc.coverage, dc.version,
-  $now_ms::BIGINT AS computed_at_ms, $batch_id::BIGINT AS batch_id, dc.status, version_cause.causes
-FROM day_change dc
+SELECT day_change.day, day_change.device, day_change.source, day_change.energy_wh, day_change.method, day_change.flags,
+  day_change.coverage, day_change.version,
+  $now_ms::BIGINT AS computed_at_ms, $batch_id::BIGINT AS batch_id, day_change.status, version_cause.causes
+FROM day_change
 JOIN version_cause USING (day, device, source);
 
 -- name: delete_changed_days
 -- Deletes the changed days.
-DELETE FROM daily_energy USING day_change dc
-WHERE daily_energy.day = dc.day AND daily_energy.device = dc.device AND daily_energy.source = dc.source;
+DELETE FROM daily_energy USING day_change
+WHERE daily_energy.day = day_change.day AND daily_energy.device = day_change.device
+  AND daily_energy.source = day_change.source;
 
 -- name: store_days
 -- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its
@@ -121,9 +128,9 @@ FROM day_change
 WHERE end_ms <= $now_ms::BIGINT
 UNION ALL BY NAME
 SELECT DISTINCT 'interval_energy' AS dataset,
-  make_timestamp_ms(unnest([td.start_ms, td.end_ms - 1]))::DATE::VARCHAR AS partition
-FROM touched_day td
-WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT;
+  make_timestamp_ms(unnest([touched_day.start_ms, touched_day.end_ms - 1]))::DATE::VARCHAR AS partition
+FROM touched_day
+WHERE touched_day.start_ms >= $low_ms::BIGINT AND touched_day.end_ms <= $high_ms::BIGINT;
 
 -- name: mark_closing_days
 -- Marks the months of the days that `close_days` makes final.

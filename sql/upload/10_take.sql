@@ -62,11 +62,11 @@ FROM (
 
 -- name: find_other_kind
 -- Returns meters of the upload that already have readings of the other kind (registers or intervals).
-SELECT inc.meter_code, min(inc.line)::DOUBLE AS line
-FROM incoming inc
+SELECT meter_code, min(line)::DOUBLE AS line
+FROM incoming
 WHERE CASE
   WHEN $is_register
-    THEN inc.meter_code IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL AND NOT from_register)
-  ELSE inc.meter_code IN (SELECT meter_code FROM meter_register WHERE replaced_by IS NULL)
+    THEN meter_code IN (SELECT meter_code FROM meter_reading WHERE replaced_by IS NULL AND NOT from_register)
+  ELSE meter_code IN (SELECT meter_code FROM meter_register WHERE replaced_by IS NULL)
 END
 GROUP BY ALL ORDER BY ALL;

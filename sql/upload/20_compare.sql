@@ -14,20 +14,29 @@
 --   amount_wh, direction, quality, scenario   see create_incoming
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH span AS (SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL)
-SELECT mre.rowid AS row_id, mre.meter_code AS key, mre.start_ms, mre.end_ms, mre.energy_wh AS amount_wh, mre.direction,
-  mre.quality, NULL::VARCHAR AS scenario, mre.revision, mre.received_at_ms
-FROM meter_reading mre JOIN span USING (meter_code)
-WHERE mre.replaced_by IS NULL AND mre.start_ms < span.to_ms AND mre.end_ms > span.from_ms;
+WITH uploaded_time AS (
+  -- From the first to the last row of each meter.
+  SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL
+)
+SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms, meter_reading.end_ms,
+  meter_reading.energy_wh AS amount_wh, meter_reading.direction, meter_reading.quality,
+  NULL::VARCHAR AS scenario, meter_reading.revision, meter_reading.received_at_ms
+FROM meter_reading JOIN uploaded_time USING (meter_code)
+WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded_time.to_ms
+  AND meter_reading.end_ms > uploaded_time.from_ms;
 
 -- name: find_current_registers
 -- Selects the current register values of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH span AS (SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL)
-SELECT mrg.rowid AS row_id, mrg.meter_code AS key, mrg.at_ms AS start_ms, mrg.at_ms AS end_ms,
-  mrg.value_wh AS amount_wh, mrg.direction, mrg.quality, NULL::VARCHAR AS scenario, mrg.revision, 0 AS received_at_ms
-FROM meter_register mrg JOIN span USING (meter_code)
-WHERE mrg.replaced_by IS NULL AND mrg.at_ms BETWEEN span.from_ms AND span.to_ms;
+WITH uploaded_time AS (
+  -- From the first to the last row of each meter.
+  SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL
+)
+SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_ms,
+  meter_register.at_ms AS end_ms, meter_register.value_wh AS amount_wh, meter_register.direction,
+  meter_register.quality, NULL::VARCHAR AS scenario, meter_register.revision, 0 AS received_at_ms
+FROM meter_register JOIN uploaded_time USING (meter_code)
+WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded_time.from_ms AND uploaded_time.to_ms;
 
 -- name: find_current_budgets
 -- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
@@ -67,13 +76,14 @@ SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
 CREATE OR REPLACE TEMP TABLE overlap AS
 SELECT
   current_row.row_id,
-  inc.rowid AS new_id,
+  incoming.rowid AS new_id,
   current_row.revision,
   current_row.end_ms - current_row.start_ms AS length_ms,
   current_row.end_ms - current_row.start_ms AS shared_ms,
-  current_row.amount_wh IS NOT DISTINCT FROM inc.amount_wh AND current_row.direction IS NOT DISTINCT FROM inc.direction
-    AND current_row.quality IS NOT DISTINCT FROM inc.quality AS is_same
-FROM current_row JOIN incoming inc USING (key, start_ms, end_ms);
+  current_row.amount_wh IS NOT DISTINCT FROM incoming.amount_wh
+    AND current_row.direction IS NOT DISTINCT FROM incoming.direction
+    AND current_row.quality IS NOT DISTINCT FROM incoming.quality AS is_same
+FROM current_row JOIN incoming USING (key, start_ms, end_ms);
 
 -- name: find_overlaps
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
@@ -84,9 +94,9 @@ WITH kept AS (
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), placed AS (
   -- The rows of the upload that have none.
-  SELECT inc.rowid AS new_id, inc.key, inc.start_ms, inc.end_ms
-  FROM incoming inc
-  ANTI JOIN overlap ON inc.rowid = overlap.new_id
+  SELECT incoming.rowid AS new_id, incoming.key, incoming.start_ms, incoming.end_ms
+  FROM incoming
+  ANTI JOIN overlap ON incoming.rowid = overlap.new_id
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
   SELECT kept.row_id, placed.new_id, kept.revision, kept.start_ms AS current_start, kept.end_ms AS current_end,
@@ -113,10 +123,10 @@ WITH cut AS (
   -- The current rows of which a part is not covered.
   SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared_ms) < any_value(length_ms)
 )
-SELECT inc.line::DOUBLE AS line, current_row.start_ms::DOUBLE AS start_ms, current_row.end_ms::DOUBLE AS end_ms,
+SELECT incoming.line::DOUBLE AS line, current_row.start_ms::DOUBLE AS start_ms, current_row.end_ms::DOUBLE AS end_ms,
   current_row.received_at_ms::DOUBLE AS received_at_ms
-FROM cut JOIN incoming inc ON inc.rowid = cut.new_id JOIN current_row USING (row_id)
-ORDER BY inc.line
+FROM cut JOIN incoming ON incoming.rowid = cut.new_id JOIN current_row USING (row_id)
+ORDER BY incoming.line
 LIMIT $rows_max::BIGINT;
 
 -- name: set_revisions

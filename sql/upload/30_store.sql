@@ -45,7 +45,7 @@ UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id
 -- Marks the replaced budgets.
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
--- name: derive_readings
+-- name: turn_registers_into_readings
 -- Makes readings from the growth between neighbouring values of the touched registers. If a register fell,
 -- the energy of that interval is unknown (null). The worse quality of the two values counts. The readings
 -- replace the register values in incoming, so that the statements of intervals compare and store them.

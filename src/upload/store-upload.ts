@@ -191,7 +191,7 @@ async function replaceAndInsert(
       return;
     case 'meter_registers':
       await query(connection, 'upload/store_registers', { upload_id });
-      await query(connection, 'upload/derive_readings');
+      await query(connection, 'upload/turn_registers_into_readings');
       await markChanges(connection, 'meter_intervals');
       await query(connection, 'upload/replace_readings', { upload_id });
       await query(connection, 'upload/store_readings', { ...ids, from_register: true });
