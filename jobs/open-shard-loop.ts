@@ -28,7 +28,7 @@ export async function openShardLoop(options: OpenShardLoopOptions): Promise<Shar
   const { pipeline, storage, stream } = config;
   // Other machines have only what the bucket or the stream has.
   const lateAfterMs = (stream?.retention ?? Number.POSITIVE_INFINITY) / 2;
-  const commits = storage?.s3 && { everyMs: storage.commitEvery, lateAfterMs };
+  const commits = storage?.s3 && { maxPeriodMs: storage.commitEvery, lateAfterMs };
   const paces = pacesOf(pipeline, { hasExports, hasNews, commits });
   const { stages, onStageEnded } = dependencies;
   const listeners = { isLeaseValid: lease.isValid, onLost: lease.onLost, onStageEnded };

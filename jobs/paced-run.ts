@@ -3,7 +3,7 @@ import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 
 /** Repeats an action: soon if it is asked for, and after a longer time without being asked. */
 export interface PacedRun {
-  /** Asks for a run. It begins at once, or when `leastMs` have passed since the last one began. */
+  /** Asks for a run. It begins at once, or when `minPeriodMs` have passed since the last one began. */
   want(): void;
   /** True if a run was asked for or is under way. */
   isBusy(): boolean;
@@ -16,12 +16,12 @@ export type AfterRun = 'done' | 'again' | { waitMs: number };
 
 interface PacedRunOptions {
   /** The least time between the beginnings of two runs. */
-  leastMs: number;
+  minPeriodMs: number;
   /**
    * The time between the beginnings of two runs if nobody asks. It varies by a tenth, so that shards do not
    * run at the same time.
    */
-  everyMs: number;
+  maxPeriodMs: number;
   /** The time until the first run if nobody asks. Default: 0. */
   firstAfterMs?: number;
   /** Must not throw. */
@@ -40,7 +40,7 @@ const LOOK_EVERY_MS = 5 * SECOND_MS;
  * until it ends.
  */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
-  const { leastMs, everyMs, firstAfterMs = 0, run, startTimer = startSystemTimer } = options;
+  const { minPeriodMs, maxPeriodMs, firstAfterMs = 0, run, startTimer = startSystemTimer } = options;
   const { nowMs = () => performance.now() } = options;
   const createdAtMs = nowMs();
   let beganAtMs = Number.NEGATIVE_INFINITY;
@@ -54,7 +54,7 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   function plan(): void {
     stopTimer();
     if (isStopped || isRunning) return;
-    const apartMs = isWanted ? leastMs : Math.max(leastMs, everyMs * jitter);
+    const apartMs = isWanted ? minPeriodMs : Math.max(minPeriodMs, maxPeriodMs * jitter);
     const firstAtMs = isWanted ? Number.NEGATIVE_INFINITY : createdAtMs + firstAfterMs;
     const atMs = Math.max(beganAtMs + apartMs, notBeforeMs, firstAtMs);
     const leftMs = Math.max(0, Math.ceil(atMs - nowMs()));

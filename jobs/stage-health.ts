@@ -19,7 +19,7 @@ export interface StageHealth {
    */
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
   /** The stage runs this often without being asked. */
-  everyMs: number;
+  maxPeriodMs: number;
   /** See `StagePace`. */
   lateAfterMs?: number;
   /** When the shard was opened. The stage was due from then on. */
@@ -64,7 +64,7 @@ const STUCK_GRACE_MS = 30 * SECOND_MS;
 
 /** @param timeLimitMs the time after which a run of the stage is aborted */
 export function createStageProgress(
-  paces: readonly Omit<StagePace, 'leastMs'>[],
+  paces: readonly Omit<StagePace, 'minPeriodMs'>[],
   options: { clock: Clock; timeLimitMs: (stage: StageName) => number },
 ): StageProgress {
   const { clock, timeLimitMs } = options;
@@ -128,12 +128,12 @@ export function createStageProgress(
 type StageRecord = Omit<StageHealth, 'state'>;
 
 function emptyRecord(
-  { stage, everyMs, lateAfterMs }: Omit<StagePace, 'leastMs'>,
+  { stage, maxPeriodMs, lateAfterMs }: Omit<StagePace, 'minPeriodMs'>,
   openedAtMs: UtcMs,
 ): StageRecord {
   return {
     stage,
-    everyMs,
+    maxPeriodMs,
     ...(lateAfterMs !== undefined && { lateAfterMs }),
     openedAtMs,
     lastTickAtMs: null,
@@ -152,12 +152,12 @@ function stateOf(
   now: { nowMs: UtcMs; timeLimitMs: number; isCalled: boolean },
 ): StageHealth['state'] {
   const { nowMs, timeLimitMs, isCalled } = now;
-  const { everyMs, runningSinceMs, openedAtMs } = record;
+  const { maxPeriodMs, runningSinceMs, openedAtMs } = record;
   const age = (atMs: UtcMs | null) => nowMs - (atMs ?? openedAtMs);
   if (runningSinceMs !== null && age(runningSinceMs) > timeLimitMs + STUCK_GRACE_MS) return 'stuck';
   // A stage is not called again during a call, which can be a long run or the wait for one.
-  if (!isCalled && age(record.lastTickAtMs) > Math.max(5 * everyMs, 15 * SECOND_MS)) return 'unscheduled';
-  if (age(record.lastSuccessAtMs) > Math.max(10 * everyMs, MINUTE_MS) && runningSinceMs === null)
+  if (!isCalled && age(record.lastTickAtMs) > Math.max(5 * maxPeriodMs, 15 * SECOND_MS)) return 'unscheduled';
+  if (age(record.lastSuccessAtMs) > Math.max(10 * maxPeriodMs, MINUTE_MS) && runningSinceMs === null)
     return 'late';
   return record.failures > 0 ? 'failing' : 'ok';
 }

@@ -17,8 +17,8 @@ export const stageTable = {
   poll: {
     stage: 'poll',
     lane: 'land',
-    leastMs: (pipeline) => pipeline.pollEvery,
-    everyMs: () => UNASKED_MS,
+    minPeriodMs: (pipeline) => pipeline.pollEvery,
+    maxPeriodMs: () => UNASKED_MS,
     timeLimitMs: 30 * SECOND_MS,
   },
   /**
@@ -28,24 +28,24 @@ export const stageTable = {
   rollup: {
     stage: 'rollup',
     lane: 'derive',
-    leastMs: (pipeline) => Math.max(pipeline.rollupEvery, pipeline.publishEvery),
-    everyMs: (pipeline) => Math.max(UNASKED_MS, pipeline.rollupEvery),
+    minPeriodMs: (pipeline) => Math.max(pipeline.rollupEvery, pipeline.publishEvery),
+    maxPeriodMs: (pipeline) => Math.max(UNASKED_MS, pipeline.rollupEvery),
     timeLimitMs: 10 * MINUTE_MS,
   },
   /** Writes a new generation of the lake if something has changed. */
   publish: {
     stage: 'publish',
     lane: 'derive',
-    leastMs: (pipeline) => pipeline.publishEvery,
-    everyMs: (pipeline) => Math.max(UNASKED_MS, pipeline.publishEvery),
+    minPeriodMs: (pipeline) => pipeline.publishEvery,
+    maxPeriodMs: (pipeline) => Math.max(UNASKED_MS, pipeline.publishEvery),
     timeLimitMs: 10 * MINUTE_MS,
   },
   /** Deletes old data and cleans up the warehouse. */
   maintain: {
     stage: 'maintain',
     lane: 'derive',
-    leastMs: (pipeline) => Math.min(SECOND_MS, pipeline.maintainEvery),
-    everyMs: (pipeline) => pipeline.maintainEvery,
+    minPeriodMs: (pipeline) => Math.min(SECOND_MS, pipeline.maintainEvery),
+    maxPeriodMs: (pipeline) => pipeline.maintainEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
   /** Commits changed data to the bucket. Only with a bucket; then its pace is `storage.commitEvery`. */
@@ -53,16 +53,16 @@ export const stageTable = {
     stage: 'commit',
     // A bucket that hangs must not delay publications.
     lane: 'commit',
-    leastMs: () => MINUTE_MS,
-    everyMs: () => MINUTE_MS,
+    minPeriodMs: () => MINUTE_MS,
+    maxPeriodMs: () => MINUTE_MS,
     timeLimitMs: 30 * MINUTE_MS,
   },
   /** Writes and delivers due reports, and retries failed ones. */
   export: {
     stage: 'export',
     lane: 'export',
-    leastMs: () => SECOND_MS,
-    everyMs: () => MINUTE_MS,
+    minPeriodMs: () => SECOND_MS,
+    maxPeriodMs: () => MINUTE_MS,
     timeLimitMs: 30 * MINUTE_MS,
   },
 } as const satisfies Readonly<Record<StageName, StageDefinition>>;
@@ -73,7 +73,7 @@ interface StageNeeds {
   /** True if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`. */
   hasNews: boolean;
   /** Undefined if no bucket is configured. Without success for `lateAfterMs` the commits are late. */
-  commits?: { everyMs: number; lateAfterMs: number } | undefined;
+  commits?: { maxPeriodMs: number; lateAfterMs: number } | undefined;
 }
 
 /** When the stages of a workgroup run. */
@@ -84,10 +84,10 @@ export function pacesOf(
   return Object.values<StageDefinition>(stageTable)
     .filter(({ stage }) => stage !== 'export' || hasExports)
     .filter(({ stage }) => stage !== 'commit' || commits !== undefined)
-    .map(({ stage, leastMs, everyMs }) => ({
+    .map(({ stage, minPeriodMs, maxPeriodMs }) => ({
       stage,
-      leastMs: leastMs(pipeline),
-      everyMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : everyMs(pipeline),
-      ...(stage === 'commit' && { leastMs: commits!.everyMs, ...commits }),
+      minPeriodMs: minPeriodMs(pipeline),
+      maxPeriodMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : maxPeriodMs(pipeline),
+      ...(stage === 'commit' && { minPeriodMs: commits!.maxPeriodMs, ...commits }),
     }));
 }

@@ -42,9 +42,9 @@ export interface StageDefinition {
    */
   lane: 'land' | 'derive' | 'commit' | 'export';
   /** The least time between the beginnings of two runs. */
-  leastMs: (pipeline: Config['pipeline']) => number;
+  minPeriodMs: (pipeline: Config['pipeline']) => number;
   /** The time after which the stage runs without being asked. */
-  everyMs: (pipeline: Config['pipeline']) => number;
+  maxPeriodMs: (pipeline: Config['pipeline']) => number;
   /** A longer run is aborted. */
   timeLimitMs: number;
 }
@@ -52,9 +52,9 @@ export interface StageDefinition {
 /** When a stage of a workgroup runs. */
 export interface StagePace {
   stage: StageName;
-  leastMs: number;
-  everyMs: number;
-  /** Without success for this time, the stage is late. Default: it depends on `everyMs`. */
+  minPeriodMs: number;
+  maxPeriodMs: number;
+  /** Without success for this time, the stage is late. Default: it depends on `maxPeriodMs`. */
   lateAfterMs?: number;
 }
 

@@ -137,11 +137,11 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   }
 
   const runs = new Map<StageName, PacedRun>(
-    paces.map(({ stage, leastMs, everyMs }) => {
+    paces.map(({ stage, minPeriodMs, maxPeriodMs }) => {
       const run = () => track(runOnce(stage));
       // Some stages begin later, because opening a shard is already much work.
-      const firstAfterMs = Math.min(everyMs, FIRST_AFTER_MS[stage] ?? 0);
-      const pace = { leastMs, everyMs, firstAfterMs, run, nowMs: () => clock.now() };
+      const firstAfterMs = Math.min(maxPeriodMs, FIRST_AFTER_MS[stage] ?? 0);
+      const pace = { minPeriodMs, maxPeriodMs, firstAfterMs, run, nowMs: () => clock.now() };
       return [stage, createPacedRun({ ...pace, startTimer })];
     }),
   );

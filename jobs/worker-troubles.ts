@@ -48,7 +48,7 @@ function ofStage(
   stages: readonly StageHealth[],
   nowMs: UtcMs,
 ): Omit<Trouble, 'workgroupId' | 'stage'> | undefined {
-  const { openedAtMs, everyMs, runningSinceMs, lastTickAtMs, lastSuccessAtMs, lastError } = health;
+  const { openedAtMs, maxPeriodMs, runningSinceMs, lastTickAtMs, lastSuccessAtMs, lastError } = health;
   const troubleOf = (state: Trouble['state'], sinceMs: UtcMs, message: string) => ({
     state,
     sinceMs,
@@ -83,17 +83,17 @@ function ofStage(
     return troubleOf(
       'unscheduled',
       sinceMs,
-      `${ticks}, and it is due every ${seconds(everyMs)}: this process is overloaded or stopped; restart it if this lasts`,
+      `${ticks}, and it is due every ${seconds(maxPeriodMs)}: this process is overloaded or stopped; restart it if this lasts`,
     );
   }
   const limitMs = isBehind(health, stages) ? LATE_BEHIND_MS : LATE_MS;
-  if (runningSinceMs === null && nowMs - succeededAtMs >= Math.max(limitMs, 10 * everyMs)) {
+  if (runningSinceMs === null && nowMs - succeededAtMs >= Math.max(limitMs, 10 * maxPeriodMs)) {
     const last =
       lastSuccessAtMs === null
         ? 'it has never succeeded'
         : `it last succeeded at ${formatInstant(lastSuccessAtMs)}`;
     const because = lastError ? `; its last error: ${lastError.message}` : '; see the log for the reason';
-    return troubleOf('late', succeededAtMs, `${last}, and it is due every ${seconds(everyMs)}${because}`);
+    return troubleOf('late', succeededAtMs, `${last}, and it is due every ${seconds(maxPeriodMs)}${because}`);
   }
   return undefined;
 }

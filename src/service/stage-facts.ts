@@ -19,10 +19,10 @@ export function stageFacts(
     ];
   }
   return stages.map((health) => {
-    const { stage, lastSuccessAtMs, openedAtMs, everyMs, runningSinceMs, failures, lastError } = health;
+    const { stage, lastSuccessAtMs, openedAtMs, maxPeriodMs, runningSinceMs, failures, lastError } = health;
     return {
       stage,
-      failingMs: nowMs - (lastSuccessAtMs ?? openedAtMs) - everyMs,
+      failingMs: nowMs - (lastSuccessAtMs ?? openedAtMs) - maxPeriodMs,
       why: lastError && failures > 0 ? lastError.message : 'it has not succeeded; see "wattline status"',
       isAtWork:
         failures === 0 && health.state !== 'stuck' && (runningSinceMs !== null || isBehind(health, stages)),

@@ -3,13 +3,13 @@ import { type AfterRun, createPacedRun } from '../../jobs/paced-run.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 /** Runs every 30 s, at least 5 s apart, on a clock that a test moves. */
-function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0, leastMs = 5_000) {
+function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0, minPeriodMs = 5_000) {
   const clock = createTestClock();
   const startMs = clock.now();
   const atSeconds: number[] = [];
   const paced = createPacedRun({
-    leastMs,
-    everyMs: 30_000,
+    minPeriodMs,
+    maxPeriodMs: 30_000,
     startTimer: clock.startTimer,
     nowMs: clock.now,
     async run() {
@@ -87,8 +87,8 @@ test('the first run may be later, unless somebody asks', async () => {
   const clock = createTestClock();
   let runs = 0;
   const paced = createPacedRun({
-    leastMs: 5_000,
-    everyMs: 30_000,
+    minPeriodMs: 5_000,
+    maxPeriodMs: 30_000,
     firstAfterMs: 20_000,
     startTimer: clock.startTimer,
     nowMs: clock.now,

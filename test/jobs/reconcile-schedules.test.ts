@@ -52,13 +52,13 @@ test('the stages of a shard have the distances of the configuration, and are pol
       pacesOf(config.pipeline, { hasExports: false, hasNews }).map((pace) => [pace.stage, pace]),
     );
   expect(paces(true)).toMatchObject({
-    poll: { leastMs: 3_000, everyMs: 30_000 },
+    poll: { minPeriodMs: 3_000, maxPeriodMs: 30_000 },
     // Nothing shows a roll-up before it is published.
-    rollup: { leastMs: 5_000, everyMs: 30_000 },
-    publish: { leastMs: 5_000, everyMs: 30_000 },
-    maintain: { everyMs: 300_000 },
+    rollup: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
+    publish: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
+    maintain: { maxPeriodMs: 300_000 },
   });
-  expect(paces(false).poll).toMatchObject({ leastMs: 3_000, everyMs: 3_000 });
+  expect(paces(false).poll).toMatchObject({ minPeriodMs: 3_000, maxPeriodMs: 3_000 });
   expect(paces(true).export).toBeUndefined();
 });
 

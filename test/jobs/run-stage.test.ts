@@ -19,11 +19,11 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
   const definition: StageDefinition = {
     stage: 'poll',
     lane: 'land',
-    leastMs: () => 1_000,
-    everyMs: () => 1_000,
+    minPeriodMs: () => 1_000,
+    maxPeriodMs: () => 1_000,
     timeLimitMs,
   };
-  const progress = createStageProgress([{ stage: 'poll', everyMs: 1_000 }], {
+  const progress = createStageProgress([{ stage: 'poll', maxPeriodMs: 1_000 }], {
     clock: systemClock,
     timeLimitMs: () => timeLimitMs,
   });

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createStageProgress } from '../../jobs/stage-health.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
-function setUp(everyMs = 1_000) {
+function setUp(maxPeriodMs = 1_000) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
-  const paces = [{ stage: 'poll' as const, everyMs }];
+  const paces = [{ stage: 'poll' as const, maxPeriodMs }];
   const progress = createStageProgress(paces, { clock, timeLimitMs: () => 30_000 });
   const health = () => progress.health()[0]!;
   /** Ticks that do nothing, so that only what a test is about changes. */
@@ -78,10 +78,10 @@ test('the last error stays to be seen, with whether a retry is worth it', () => 
 });
 
 test.each([
-  { everyMs: 1_000, afterMs: 15_000 },
-  { everyMs: 60_000, afterMs: 300_000 },
-])('a stage without a tick for 5 periods, and for 15 s, is unscheduled: $everyMs ms', (each) => {
-  const { clock, progress, health } = setUp(each.everyMs);
+  { maxPeriodMs: 1_000, afterMs: 15_000 },
+  { maxPeriodMs: 60_000, afterMs: 300_000 },
+])('a stage without a tick for 5 periods, and for 15 s, is unscheduled: $maxPeriodMs ms', (each) => {
+  const { clock, progress, health } = setUp(each.maxPeriodMs);
   progress.tick('poll')();
   clock.ms += each.afterMs;
   expect(health().state).toBe('ok');
@@ -92,10 +92,10 @@ test.each([
 });
 
 test.each([
-  { everyMs: 1_000, afterMs: 60_000 },
-  { everyMs: 60_000, afterMs: 600_000 },
-])('a stage that does not succeed for 10 periods, and for a minute, is late: $everyMs ms', (each) => {
-  const { health, passMs } = setUp(each.everyMs);
+  { maxPeriodMs: 1_000, afterMs: 60_000 },
+  { maxPeriodMs: 60_000, afterMs: 600_000 },
+])('a stage that does not succeed for 10 periods, and for a minute, is late: $maxPeriodMs ms', (each) => {
+  const { health, passMs } = setUp(each.maxPeriodMs);
   passMs(each.afterMs);
   expect(health().state).toBe('ok');
   passMs(1_000);

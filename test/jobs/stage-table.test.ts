@@ -13,24 +13,28 @@ function paceOf(
 }
 
 test('a roll-up is not more frequent than publications, because nobody sees it earlier', () => {
-  expect(paceOf('rollup', { rollupEvery: 2_000, publishEvery: 5_000 })).toMatchObject({ leastMs: 5_000 });
-  expect(paceOf('rollup', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ leastMs: 7_000 });
-  expect(paceOf('publish', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ leastMs: 5_000 });
+  expect(paceOf('rollup', { rollupEvery: 2_000, publishEvery: 5_000 })).toMatchObject({ minPeriodMs: 5_000 });
+  expect(paceOf('rollup', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ minPeriodMs: 7_000 });
+  expect(paceOf('publish', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({
+    minPeriodMs: 5_000,
+  });
 });
 
 test('without news the stream is polled, and without exports no stage exports', () => {
   const pipeline = { pollEvery: 1_500 };
-  expect(paceOf('poll', pipeline)).toMatchObject({ leastMs: 1_500, everyMs: 30_000 });
-  expect(paceOf('poll', pipeline, { hasExports: true, hasNews: false })).toMatchObject({ everyMs: 1_500 });
+  expect(paceOf('poll', pipeline)).toMatchObject({ minPeriodMs: 1_500, maxPeriodMs: 30_000 });
+  expect(paceOf('poll', pipeline, { hasExports: true, hasNews: false })).toMatchObject({
+    maxPeriodMs: 1_500,
+  });
   expect(paceOf('export')).toBeDefined();
   expect(paceOf('export', {}, { hasExports: false, hasNews: true })).toBeUndefined();
 });
 
 test('commits have the pace of the bucket, and are left out without a bucket', () => {
-  const commits = { everyMs: 7_000, lateAfterMs: 60_000 };
+  const commits = { maxPeriodMs: 7_000, lateAfterMs: 60_000 };
   expect(paceOf('commit', {}, { hasExports: true, hasNews: true, commits })).toMatchObject({
-    leastMs: 7_000,
-    everyMs: 7_000,
+    minPeriodMs: 7_000,
+    maxPeriodMs: 7_000,
   });
   expect(paceOf('commit')).toBeUndefined();
 });

@@ -12,21 +12,21 @@ function setUp(
   run: Partial<StageWork>,
   options: {
     onLost?: (reason: LossReason) => void;
-    everyMs?: number;
-    leastMs?: number;
+    maxPeriodMs?: number;
+    minPeriodMs?: number;
     isBrief?: boolean;
     stageNames?: readonly StageName[];
     /** Default: the time of the platform. */
     time?: TestClock;
   } = {},
 ) {
-  const { onLost = () => {}, everyMs = 200, leastMs = 10, isBrief = false } = options;
+  const { onLost = () => {}, maxPeriodMs = 200, minPeriodMs = 10, isBrief = false } = options;
   const { stageNames = ['poll', 'rollup', 'publish'], time } = options;
   const clock = { aheadMs: 0, now: () => performance.now() + clock.aheadMs };
   const idle = async () => undefined;
   const shard = startShardLoop({
     workgroupId: 'a',
-    paces: stageNames.map((stage) => ({ stage, leastMs, everyMs })),
+    paces: stageNames.map((stage) => ({ stage, minPeriodMs, maxPeriodMs })),
     stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, commit: idle, export: idle, ...run },
     clock: time ?? clock,
     logger: silentLogger,
@@ -101,7 +101,7 @@ test('a stage that fails does not hold the others up, and keeps the shard from b
 
 test('news is polled, what has landed is rolled up, and what is rolled up is published, long before it is due', async () => {
   const { runs, stages } = counting();
-  const { shard, end } = setUp(stages, { everyMs: 3_600_000 });
+  const { shard, end } = setUp(stages, { maxPeriodMs: 3_600_000 });
   await until('all ran at the beginning', () => shard.idleMs() > 0);
   const before = { ...runs };
   shard.noteNews();
@@ -126,7 +126,7 @@ test('the first roll-up begins when the first messages have landed, and the next
       rollup: async () => void seen.push('rolled up'),
       publish: async () => void seen.push('published'),
     },
-    { leastMs: 3_600_000, everyMs: 3_600_000 },
+    { minPeriodMs: 3_600_000, maxPeriodMs: 3_600_000 },
   );
   await sleep(100);
   expect(seen).toEqual([]);
@@ -147,7 +147,7 @@ test('the first commit begins after the first publication', async () => {
       },
       commit: async () => void seen.push('committed'),
     },
-    { everyMs: 50, stageNames: ['poll', 'rollup', 'publish', 'commit'] },
+    { maxPeriodMs: 50, stageNames: ['poll', 'rollup', 'publish', 'commit'] },
   );
   await sleep(300);
   expect(seen).toEqual([]);
@@ -171,14 +171,14 @@ test('a stream that does not answer delays the first roll-up for some seconds on
 
 test('lost news is found by the run that nobody asked for', async () => {
   const { runs, stages } = counting();
-  const { end } = setUp(stages, { everyMs: 100 });
+  const { end } = setUp(stages, { maxPeriodMs: 100 });
   await until('it was polled without news', () => runs.poll > 3);
   await end();
 });
 
 test('a stage that has more to do runs again without being asked', async () => {
   let polls = 0;
-  const { end } = setUp({ poll: async () => ({ more: ++polls < 4 }) }, { everyMs: 3_600_000 });
+  const { end } = setUp({ poll: async () => ({ more: ++polls < 4 }) }, { maxPeriodMs: 3_600_000 });
   await until('it has done everything', () => polls === 4);
   await end();
 });
@@ -190,7 +190,7 @@ test('a stage that failed runs again after a while without being asked', async (
     polls += 1;
     if (polls === 1) throw new TransientError('Away', 'no');
   };
-  const { healthOf, end } = setUp({ poll }, { time, everyMs: 3_600_000 });
+  const { healthOf, end } = setUp({ poll }, { time, maxPeriodMs: 3_600_000 });
   await time.advance(500);
   expect(polls).toBe(1);
   await time.advance(10_000);
@@ -203,14 +203,14 @@ test('a stage runs again after the time that it asks for', async () => {
   let publishes = 0;
   const { end } = setUp(
     { publish: async () => ({ againInMs: ++publishes < 4 ? 50 : undefined }) },
-    { everyMs: 3_600_000 },
+    { maxPeriodMs: 3_600_000 },
   );
   await until('it was published again', () => publishes >= 4);
   await end();
 });
 
 test('a shard is idle since its last news or use, and one that was opened for a job as soon as its stages have run', async () => {
-  const { shard, clock, end } = setUp({}, { everyMs: 3_600_000 });
+  const { shard, clock, end } = setUp({}, { maxPeriodMs: 3_600_000 });
   await until('all stages have run', () => shard.idleMs() > 0);
   clock.aheadMs += 60_000;
   expect(shard.idleMs()).toBeGreaterThanOrEqual(60_000);
@@ -220,7 +220,7 @@ test('a shard is idle since its last news or use, and one that was opened for a 
   expect(shard.idleMs()).toBe(0);
   await end();
 
-  const brief = setUp({}, { everyMs: 3_600_000, isBrief: true });
+  const brief = setUp({}, { maxPeriodMs: 3_600_000, isBrief: true });
   await until('it is idle', () => brief.shard.idleMs() === Number.POSITIVE_INFINITY);
   await brief.end();
 });
@@ -235,7 +235,7 @@ test('a shard catches up by rolling up and publishing once, and does not if ther
         if (runs.publish === before.publish + 2) shard.noteNews();
       },
     },
-    { everyMs: 3_600_000, leastMs: 3_600_000 },
+    { maxPeriodMs: 3_600_000, minPeriodMs: 3_600_000 },
   );
   await until('all ran', () => runs.poll > 0 && runs.publish > 0 && runs.rollup > 0);
   const before = { ...runs };
@@ -256,7 +256,7 @@ test('a shard has not caught up while a stage fails, or a roll-up leaves a part 
       },
       publish: async () => void published++,
     },
-    { everyMs: 3_600_000, leastMs: 3_600_000 },
+    { maxPeriodMs: 3_600_000, minPeriodMs: 3_600_000 },
   );
   await until('all ran', () => published > 0);
   outcome = 'more';
@@ -279,7 +279,7 @@ test('a shard that catches up during a roll-up rolls up again, because that one 
       },
       publish: async () => void seen.push('published'),
     },
-    { everyMs: 3_600_000, leastMs: 3_600_000 },
+    { maxPeriodMs: 3_600_000, minPeriodMs: 3_600_000 },
   );
   await until('it rolls up', () => seen.at(-1) === 'rolling up');
   const before = seen.length;
@@ -293,7 +293,7 @@ test('a shard that catches up during a roll-up rolls up again, because that one 
 
 test('runs that stop coming are seen', async () => {
   const { runs, stages } = counting();
-  const { clock, healthOf, end } = setUp(stages, { everyMs: 3_600_000 });
+  const { clock, healthOf, end } = setUp(stages, { maxPeriodMs: 3_600_000 });
   await until('it is polled', () => runs.poll > 0);
   clock.aheadMs = 6 * 3_600_000;
   expect(healthOf('poll').state).toBe('unscheduled');

@@ -17,7 +17,7 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
   const paces = stages.map((stage) => ({
     stage,
-    everyMs: periodsMs[stage] ?? MINUTE_MS,
+    maxPeriodMs: periodsMs[stage] ?? MINUTE_MS,
     ...(stage === 'commit' && { lateAfterMs: 8 * MINUTE_MS }),
   }));
   const progress = createStageProgress(paces, { clock, timeLimitMs: () => 10 * MINUTE_MS });

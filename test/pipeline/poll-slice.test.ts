@@ -47,7 +47,7 @@ test('a server that asks for a wait is not read earlier, however often it has fa
     token: 'any',
   });
   onTestFinished(source.close);
-  const paces = [{ stage: 'poll' as const, everyMs: 1_000 }];
+  const paces = [{ stage: 'poll' as const, maxPeriodMs: 1_000 }];
   const waits: number[] = [];
   // From the seventh failure on the reader gives up at once.
   for (let run = 0; run < 8; run++) {

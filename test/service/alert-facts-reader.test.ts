@@ -220,7 +220,7 @@ test('the stages are known as far as the worker has tried them', async () => {
   const stage: Shard['stages'][number] = {
     stage: 'poll',
     state: 'ok',
-    everyMs: SECOND_MS,
+    maxPeriodMs: SECOND_MS,
     openedAtMs: nowMs - HOUR_MS,
     lastTickAtMs: nowMs,
     runningSinceMs: null,
