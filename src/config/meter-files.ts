@@ -1,5 +1,4 @@
-import { findHeading } from '../foreign-table/find-heading.ts';
-import { parseCsv } from '../foreign-table/parse-csv.ts';
+import { parseCsvTable } from '../foreign-table/parse-csv-table.ts';
 
 /** A row of a CSV file by column names, without empty cells. */
 type Row = Record<string, string>;
@@ -53,8 +52,7 @@ function withNumbers(row: Row): Record<string, unknown> {
 function readRows(text: string, needed: readonly string[], itemsOf: (rows: Row[]) => unknown[]): CsvItems {
   const namesOf = (cells: readonly string[]) => cells.map((cell) => cell.toLowerCase());
   const isHeading = (cells: readonly string[]) => needed.every((name) => namesOf(cells).includes(name));
-  const heading = findHeading(text, { isHeading }) ?? { delimiter: ',', skipLines: 0 };
-  const parsed = parseCsv(text, { delimiter: heading.delimiter, fromLine: heading.skipLines + 1 });
+  const parsed = parseCsvTable(text, { isHeading });
   if (parsed.kind === 'problem') return { kind: 'problem', message: `is not a CSV file: ${parsed.message}` };
   const [head, ...rows] = parsed.rows;
   if (!head || !isHeading(head.cells) || rows.length === 0)

@@ -11,11 +11,11 @@ export interface Heading {
   titles: string[];
 }
 
-interface HeadingOptions {
+export interface HeadingOptions {
   /** The character between cells. Default: the delimiter that fits. */
   delimiter?: string | undefined;
   /** True for a row that names the expected columns. The first row for which it is true is the heading. */
-  isHeading?: (cells: readonly string[]) => boolean;
+  isHeading?: ((cells: readonly string[]) => boolean) | undefined;
 }
 
 const LINES_MAX = 80;
@@ -46,7 +46,7 @@ interface Candidate {
 export function findHeading(text: string, options: HeadingOptions = {}): Heading | undefined {
   const { delimiter, isHeading } = options;
   const candidates = (delimiter === undefined ? csvDelimiters : [delimiter]).map(
-    (one): Candidate => ({ delimiter: one, rows: firstRows(text, one) }),
+    (tried): Candidate => ({ delimiter: tried, rows: firstRows(text, tried) }),
   );
   for (const candidate of isHeading ? candidates : []) {
     const row = candidate.rows.find(({ cells }) => isHeading!(cells));

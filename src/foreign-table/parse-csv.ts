@@ -14,7 +14,7 @@ export interface CsvRow {
   cells: string[];
 }
 
-interface CsvFormat {
+export interface CsvFormat {
   delimiter: string;
   /** The first line to read, from 1 on. Default: 1. */
   fromLine?: number;
@@ -30,7 +30,7 @@ interface CsvFormat {
   isLoose?: boolean;
 }
 
-type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; line: number; message: string };
+export type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; line: number; message: string };
 
 /** Reads the rows of a CSV text. Rows may have different numbers of cells. */
 export function parseCsv(

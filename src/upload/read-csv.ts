@@ -1,5 +1,4 @@
-import { findHeading } from '../foreign-table/find-heading.ts';
-import { parseCsv } from '../foreign-table/parse-csv.ts';
+import { parseCsvTable } from '../foreign-table/parse-csv-table.ts';
 import { clipText } from '../lib/clip-text.ts';
 import type { LineProblem } from './refusals.ts';
 import {
@@ -42,10 +41,8 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
       longLine,
       `has more than ${UPLOAD_LINE_CHARACTERS_MAX.toLocaleString('en')} characters; check if this is a CSV file`,
     );
-  const heading = findHeading(text, options) ?? { delimiter: options.delimiter ?? ',', skipLines: 0 };
-  const parsed = parseCsv(text, {
-    delimiter: heading.delimiter,
-    fromLine: heading.skipLines + 1,
+  const parsed = parseCsvTable(text, {
+    ...options,
     // One row more than the heading and the most rows. A file with many more rows would take too much memory.
     rowsMax: UPLOAD_ROWS_MAX + 2,
     cellsMax: UPLOAD_CELLS_MAX,
