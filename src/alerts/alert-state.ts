@@ -74,7 +74,8 @@ export const emptyAlertState: AlertState = { alarms: [], channels: {}, snoozes: 
  */
 export function isSnoozed({ snoozes }: AlertState, condition: string, nowMs: number): boolean {
   return snoozes.some(
-    (one) =>
-      (one.condition === condition || one.condition === 'all') && Math.abs(nowMs - one.atMs) < one.forMs,
+    (snooze) =>
+      (snooze.condition === condition || snooze.condition === 'all') &&
+      Math.abs(nowMs - snooze.atMs) < snooze.forMs,
   );
 }

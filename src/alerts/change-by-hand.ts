@@ -31,8 +31,10 @@ export function changeByHand(request: AlertRequest, nowMs: UtcMs): (state: Alert
     case 'snooze':
       return (state) => {
         const others = state.snoozes.filter(
-          (one) =>
-            one.condition !== condition && condition !== 'all' && Math.abs(nowMs - one.atMs) < one.forMs,
+          (snooze) =>
+            snooze.condition !== condition &&
+            condition !== 'all' &&
+            Math.abs(nowMs - snooze.atMs) < snooze.forMs,
         );
         const { forMs } = request;
         const own = forMs > 0 ? [{ condition, atMs: nowMs, forMs, by }] : [];

@@ -104,8 +104,8 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
   }
 
   function hasLasted(condition: string, subject: string): boolean {
-    const one = settings.conditions[condition as ConditionName];
-    return one !== 'off' && lasting.hasLasted(condition, subject, one.for);
+    const setting = settings.conditions[condition as ConditionName];
+    return setting !== 'off' && lasting.hasLasted(condition, subject, setting.for);
   }
 
   return {

@@ -168,15 +168,15 @@ function checkTogether(settings: Record<string, unknown>, files: readonly Workgr
   // Ids of the main file alone are checked by its schema.
   for (const id of own.flatMap(idOf)) places.set(id.toLowerCase(), 'workgroups of the main file');
   const doubled = files.flatMap(({ name, raw }) =>
-    raw.flatMap((one) => {
-      const [id] = idOf(one);
+    raw.flatMap((workgroup) => {
+      const [id] = idOf(workgroup);
       if (id === undefined) return [];
-      const other = places.get(id.toLowerCase());
-      if (other === undefined) {
+      const place = places.get(id.toLowerCase());
+      if (place === undefined) {
         places.set(id.toLowerCase(), name);
         return [];
       }
-      const message = `"${id}" is used twice; the other is in ${other}`;
+      const message = `"${id}" is used twice; the other is in ${place}`;
       return [{ path: `${name}: id`, message }];
     }),
   );

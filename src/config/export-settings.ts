@@ -143,17 +143,25 @@ const exportSchema = z
       .optional(),
     destination: destinationSchema,
   })
-  .superRefine((one, context) => {
+  .superRefine((settings, context) => {
     const refuse = (at: string, message: string) => context.addIssue({ code: 'custom', path: [at], message });
     for (const [setting, reports] of Object.entries(settingsOfReports)) {
-      if (one[setting as keyof typeof settingsOfReports] !== undefined && !reports.includes(one.report))
-        refuse(setting, `has no effect for ${one.report}; use it with ${reports.join(', ')}`);
+      if (
+        settings[setting as keyof typeof settingsOfReports] !== undefined &&
+        !reports.includes(settings.report)
+      )
+        refuse(setting, `has no effect for ${settings.report}; use it with ${reports.join(', ')}`);
     }
-    if (settingsOfReports.site.includes(one.report) && one.report !== 'balance' && one.site === undefined)
-      refuse('site', `must name the site of ${one.report}`);
-    if (one.destination.homeAssistant && one.report !== 'daily_energy')
+    if (
+      settingsOfReports.site.includes(settings.report) &&
+      settings.report !== 'balance' &&
+      settings.site === undefined
+    )
+      refuse('site', `must name the site of ${settings.report}`);
+    if (settings.destination.homeAssistant && settings.report !== 'daily_energy')
       refuse('report', 'must be daily_energy for Home Assistant');
-    if (one.timezone && !one.schedule) refuse('timezone', 'is the zone of the schedule, which is missing');
+    if (settings.timezone && !settings.schedule)
+      refuse('timezone', 'is the zone of the schedule, which is missing');
   });
 
 /** Settings that only some reports have. */

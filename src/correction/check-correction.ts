@@ -33,11 +33,11 @@ export async function checkStream(connection: DuckDBConnection, request: Of<'exc
     source,
   });
   const matching = streams.filter(
-    (one) =>
-      (table === undefined || one.table_name === table) && (field === undefined || one.field === field),
+    (stream) =>
+      (table === undefined || stream.table_name === table) && (field === undefined || stream.field === field),
   );
   if (matching.length === 0) {
-    const names = streams.map((one) => `${one.table_name}.${one.field}`).join(', ');
+    const names = streams.map((stream) => `${stream.table_name}.${stream.field}`).join(', ');
     throw refusal(
       field === undefined ? 'table' : 'field',
       `no energy stream reads it of this source; there are ${names}`,

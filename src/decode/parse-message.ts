@@ -80,9 +80,9 @@ export function parseMessage(value: unknown, defaultTable?: string): PlainMessag
   const offset = required(members, 'offset', readOffset(take(members, 'offset')), rules.offset);
   const table = readTable(members, defaultTable);
   const messageKind = readKind(members, table);
-  const audit = messageKind === 'audit';
-  const device = audit ? undefined : readDeviceId(members);
-  const source = audit ? undefined : readSource(members);
+  const isAudit = messageKind === 'audit';
+  const device = isAudit ? undefined : readDeviceId(members);
+  const source = isAudit ? undefined : readSource(members);
   const eventTimeMs = required(
     members,
     'event_time',

@@ -68,9 +68,9 @@ export function checkWorkgroups(states: () => Promise<WorkgroupState[]>): Check 
     async run() {
       const all = await states();
       if (all.length === 0) return [ok('no worker has run yet')];
-      const facts = all.flatMap((one) => [
-        ...one.troubles.map((trouble) => problem(describeTrouble(trouble))),
-        ...one.problems.map((found) => warning(problemText(found))),
+      const facts = all.flatMap((workgroup) => [
+        ...workgroup.troubles.map((trouble) => problem(describeTrouble(trouble))),
+        ...workgroup.problems.map((found) => warning(problemText(found))),
       ]);
       const counts = [...Map.groupBy(all, ({ state }) => state)].map(
         ([state, list]) => `${list.length} ${state}`,

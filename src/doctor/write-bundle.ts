@@ -86,11 +86,11 @@ export function removeSecrets(value: unknown, secrets: readonly string[]): unkno
     for (const [form, shown] of FORMS) cleaned = cleaned.replace(form, shown);
     return cleaned;
   };
-  const walk = (one: unknown): unknown => {
-    if (typeof one === 'string') return clean(one);
-    if (Array.isArray(one)) return one.map(walk);
-    if (typeof one !== 'object' || one === null) return one;
-    return Object.fromEntries(Object.entries(one).map(([key, item]) => [clean(key), walk(item)]));
+  const walk = (part: unknown): unknown => {
+    if (typeof part === 'string') return clean(part);
+    if (Array.isArray(part)) return part.map(walk);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, item]) => [clean(key), walk(item)]));
   };
   return walk(value);
 }

@@ -28,7 +28,7 @@ export function coverageText(
   if (uncovered.length === 0) return 'measurements cover all of the day';
   const named = uncovered
     .slice(0, STRETCHES_LISTED_MAX)
-    .map((one) => `${clock(one.fromMs)} to ${clock(one.toMs)}`);
+    .map(({ fromMs, toMs }) => `${clock(fromMs)} to ${clock(toMs)}`);
   const left = uncovered.length - named.length;
   const more = left > 0 ? ` and ${counted(left, 'more stretch')}` : '';
   return `${text}; not ${named.join(', ')}${more}`;

@@ -279,14 +279,14 @@ export function eventsOfLines(
       ({ fromMs, toMs }) => `showed the day before from ${clock(fromMs)} to ${clock(toMs)}: no energy`,
     ),
     ...midnightAnchors.map(
-      (one): Event => ({
+      (anchor): Event => ({
         kind: 'midnight',
-        from: instant(one.begin_ms),
-        to: instant(one.end_ms),
-        valueBefore: one.begin_wh,
-        valueAfter: one.end_wh,
+        from: instant(anchor.begin_ms),
+        to: instant(anchor.end_ms),
+        valueBefore: anchor.begin_wh,
+        valueAfter: anchor.end_wh,
         energyWh: 0,
-        text: `silent from ${clock(one.begin_ms)} to ${clock(one.end_ms)}; a daily register shows that it was at ${plainNumber(one.midnight_value)} Wh at midnight`,
+        text: `silent from ${clock(anchor.begin_ms)} to ${clock(anchor.end_ms)}; a daily register shows that it was at ${plainNumber(anchor.midnight_value)} Wh at midnight`,
       }),
     ),
   ];

@@ -44,8 +44,8 @@ export interface Exports {
 export function createExports(options: ExportsOptions): Exports {
   const { config, clock, hold } = options;
   const deps: ExportDeps = { ...options, mail: config.mail, publicUrl: config.http.publicUrl };
-  const all = config.exports.map((one) => {
-    const open = openExport(config, one, options.openLedger(one));
+  const all = config.exports.map((settings) => {
+    const open = openExport(config, settings, options.openLedger(settings));
     return { open, scheduled: createScheduledExport(open, deps) };
   });
   const ofWorkgroup = (workgroupId: string) => all.filter(({ open }) => open.workgroup.id === workgroupId);
@@ -77,7 +77,7 @@ export function createExports(options: ExportsOptions): Exports {
 
   return {
     open,
-    list: () => all.map((one) => one.open),
+    list: () => all.map(({ open }) => open),
     states: () => states,
     async hasPending(workgroupId) {
       for (const { open } of ofWorkgroup(workgroupId))

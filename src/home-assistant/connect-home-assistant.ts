@@ -27,7 +27,8 @@ const REFUSAL_CHARACTERS_MAX = 300;
 
 /**
  * Connects and signs in.
- * @throws TransientError without an answer, TerminalError if the token is refused; neither has the token
+ * @throws TransientError without an answer, TerminalError if the token is refused. No error contains the
+ *   token
  */
 export async function connectHomeAssistant(
   { url, token }: HomeAssistantAddress,

@@ -35,9 +35,10 @@ interface FieldStatsCollector {
 const ROWS_MAX = 200_000;
 /** Steps of further series are ignored. */
 const SERIES_MAX = 20_000;
-const RESTART_PART = 0.1;
+/** A fall to at most this share of the value before is a restart or a drop-out. */
+const RESTART_SHARE = 0.1;
 /** A fall was a drop-out if the next value reaches this share of the value before. */
-const BACK_PART = 0.9;
+const RETURN_SHARE = 0.9;
 
 interface Last {
   ms: number;
@@ -73,7 +74,7 @@ export function createFieldStats(zone: string): FieldStatsCollector {
     return stats;
   }
 
-  function step(stats: FieldStats, key: string, ms: number, value: number): void {
+  function addStep(stats: FieldStats, key: string, ms: number, value: number): void {
     const last = lasts.get(key);
     if (!last && lasts.size >= SERIES_MAX) return;
     // Rows out of order are ignored.
@@ -84,14 +85,14 @@ export function createFieldStats(zone: string): FieldStatsCollector {
     if (!last) return;
     if (day !== last.day) stats.dayChanges += 1;
     const growth = value - last.value;
-    if (growth < 0 && last.value > 0 && value <= RESTART_PART * last.value) {
+    if (growth < 0 && last.value > 0 && value <= RESTART_SHARE * last.value) {
       stats.restarts += 1;
       now.before = last.value;
     } else if (growth < 0) {
       stats.fallen -= growth;
     } else if (growth > 0) {
       now.before = undefined;
-      if (last.before === undefined || value < BACK_PART * last.before) {
+      if (last.before === undefined || value < RETURN_SHARE * last.before) {
         stats.risen += growth;
       } else {
         stats.restarts -= 1;
@@ -103,8 +104,8 @@ export function createFieldStats(zone: string): FieldStatsCollector {
   return {
     add(columns, names) {
       for (let row = 0; row < columns.count; row++) {
-        const isLookedAt = rows++ < ROWS_MAX;
-        const series = isLookedAt ? `${deviceText(columns.device, row * 4)} ${columns.source[row]}` : '';
+        const isSampled = rows++ < ROWS_MAX;
+        const series = isSampled ? `${deviceText(columns.device, row * 4)} ${columns.source[row]}` : '';
         const ms = columns.eventTime[2 * row + 1]! * 0x1_0000_0000 + columns.eventTime[2 * row]!;
         for (let at = columns.fieldStart[row]!; at < columns.fieldStart[row + 1]!; at++) {
           const fieldId = columns.fieldId[at]!;
@@ -113,7 +114,7 @@ export function createFieldStats(zone: string): FieldStatsCollector {
           stats.values += 1;
           stats.min = Math.min(stats.min ?? value, value);
           stats.max = Math.max(stats.max ?? value, value);
-          if (isLookedAt) step(stats, `${series} ${fieldId}`, ms, value);
+          if (isSampled) addStep(stats, `${series} ${fieldId}`, ms, value);
         }
         const other = columns.other.get(row);
         if (other === undefined) continue;
@@ -133,7 +134,7 @@ export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStat
   const fields = Map.groupBy(files.flat(), ({ field }) => field);
   return [...fields].map(([field, list]) => {
     const sum = (name: 'values' | 'texts' | 'risen' | 'fallen' | 'restarts' | 'dropOuts' | 'dayChanges') =>
-      list.reduce((total, one) => total + one[name], 0);
+      list.reduce((total, { [name]: count }) => total + count, 0);
     const ends = list.flatMap(({ min, max }) => (min === null || max === null ? [] : [min, max]));
     return {
       field,

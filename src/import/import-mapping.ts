@@ -43,7 +43,9 @@ export const mappingSchema = z
       .prefault({}),
     time: z.strictObject({
       /** Several columns are joined by a blank: a date and a time of day. */
-      column: z.union([columnSchema, z.array(columnSchema).min(1).max(4)]).transform((one) => [one].flat()),
+      column: z
+        .union([columnSchema, z.array(columnSchema).min(1).max(4)])
+        .transform((columns) => [columns].flat()),
       /** `iso`, a unit since 1970, or a pattern such as `%d.%m.%Y %H:%M:%S`. */
       format: z
         .string()

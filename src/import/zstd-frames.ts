@@ -11,16 +11,17 @@ class ZstdError extends Error {
   readonly code = 'ZSTD_frames';
 }
 
-const FRAME = 0xfd2fb528;
-/** A frame that readers must skip begins with this word. Its last four bits can have any value. */
-const SKIPPED = 0x184d2a50;
-const RUN = 1;
-const DICTIONARY_BYTES = [0, 1, 2, 4];
-const SIZE_BYTES = [0, 2, 4, 8];
+const FRAME_MAGIC = 0xfd2fb528;
+/** The last four bits can have any value. Readers skip the content of such a frame. */
+const SKIPPABLE_FRAME_MAGIC = 0x184d2a50;
+/** The type of a block that repeats one byte. */
+const RLE_BLOCK = 1;
+const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
+const CONTENT_SIZE_BYTES = [0, 2, 4, 8];
 
 /**
  * The frames of a Zstandard file (RFC 8878, section 3.1). If Node gets several frames at once, it unpacks
- * only the first one. So this finds the frames; it reads only their sizes.
+ * only the first one. So this function finds where each frame ends. It does not read their content.
  * @throws ZstdError if the file is cut off or has something else behind a frame
  */
 export async function* zstdFrames(path: string): AsyncGenerator<PackedPart> {
@@ -39,16 +40,17 @@ export async function* zstdFrames(path: string): AsyncGenerator<PackedPart> {
 }
 
 async function frameEnd(file: FileHandle, start: number): Promise<number> {
-  const word = (await bytesAt(file, start, 4)).readUInt32LE();
-  if ((word & ~0xf) >>> 0 === SKIPPED) return start + 8 + (await bytesAt(file, start + 4, 4)).readUInt32LE();
-  if (word !== FRAME) throw new ZstdError('there is something else behind the packed data');
+  const magic = (await bytesAt(file, start, 4)).readUInt32LE();
+  if ((magic & ~0xf) >>> 0 === SKIPPABLE_FRAME_MAGIC)
+    return start + 8 + (await bytesAt(file, start + 4, 4)).readUInt32LE();
+  if (magic !== FRAME_MAGIC) throw new ZstdError('there is something else behind the packed data');
   const descriptor = (await bytesAt(file, start + 4, 1))[0]!;
-  const isSingle = (descriptor & 0b10_0000) > 0;
-  const sizeBytes = SIZE_BYTES[descriptor >> 6]! || (isSingle ? 1 : 0);
-  let at = start + 5 + (isSingle ? 0 : 1) + DICTIONARY_BYTES[descriptor & 0b11]! + sizeBytes;
+  const isSingleSegment = (descriptor & 0b10_0000) > 0;
+  const sizeBytes = CONTENT_SIZE_BYTES[descriptor >> 6]! || (isSingleSegment ? 1 : 0);
+  let at = start + 5 + (isSingleSegment ? 0 : 1) + DICTIONARY_ID_BYTES[descriptor & 0b11]! + sizeBytes;
   for (;;) {
     const block = (await bytesAt(file, at, 3)).readUIntLE(0, 3);
-    at += 3 + (((block >> 1) & 0b11) === RUN ? 1 : block >> 3);
+    at += 3 + (((block >> 1) & 0b11) === RLE_BLOCK ? 1 : block >> 3);
     if ((block & 1) === 1) return at + ((descriptor & 0b100) > 0 ? 4 : 0);
   }
 }

@@ -195,7 +195,9 @@ async function withBacklogs(
   const doubtful = states.filter(({ state }) => state !== 'running');
   const backlogs = doubtful.length === 0 ? new Map() : await countBacklogs(doubtful, findStream);
   const nowMs = clock.now();
-  return states.map((one) => (one.state === 'running' ? one : ofBacklog(one, backlogs, nowMs)));
+  return states.map((workgroup) =>
+    workgroup.state === 'running' ? workgroup : ofBacklog(workgroup, backlogs, nowMs),
+  );
 }
 
 function ofBacklog(

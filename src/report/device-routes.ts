@@ -56,7 +56,8 @@ export function registerDeviceStatusRoute(
       const chosen = visible && new Set(visible);
       const read = async (signal: AbortSignal) =>
         (await readDeviceStates(lake, generation, workgroup, signal)).filter(
-          (one) => (state === undefined || one.state === state) && (!chosen || chosen.has(one.device)),
+          (device) =>
+            (state === undefined || device.state === state) && (!chosen || chosen.has(device.device)),
         );
       return sendParts(request, reply, lake, {
         etag,

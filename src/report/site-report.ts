@@ -85,15 +85,15 @@ export function daysOfRange({ startDay, endDay }: DayRange): LocalDate[] {
 
 function actualDays(
   { workgroup, generation, startDay, endDay, zone }: SiteQuestion,
-  side: readonly SiteMember[],
+  siteMembers: readonly SiteMember[],
 ) {
   const meters = new Map(workgroup.meters.map((meter) => [meter.code, meter]));
   const members = new Map(
-    side.map((one): [string, Member] => [
-      one.key,
-      'meter' in one
-        ? memberOf(meters.get(one.meter)!)
-        : { key: one.key, device: one.device, source: one.source },
+    siteMembers.map((member): [string, Member] => [
+      member.key,
+      'meter' in member
+        ? memberOf(meters.get(member.meter)!)
+        : { key: member.key, device: member.device, source: member.source },
     ]),
   );
   const own = { ownZone: workgroup.timezone, zone, splits: hasSplits(workgroup) };

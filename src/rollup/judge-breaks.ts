@@ -72,10 +72,12 @@ async function judge(context: RollUpContext): Promise<boolean> {
     await runStatement(context, 'extend_judging', { ends: JSON.stringify(ends) });
     verdicts = await judgeAll(context);
   }
-  const events = verdicts.flatMap((one) => one.events.map((event) => eventRow(one.seriesId, event)));
+  const events = verdicts.flatMap((verdict) =>
+    verdict.events.map((event) => eventRow(verdict.seriesId, event)),
+  );
   const ends = endsOf(verdicts.filter(({ endMs }) => endMs !== undefined));
-  const decided = verdicts.flatMap((one) =>
-    [...one.redecided].map(([to_ms, decided_ms]) => ({ series_id: one.seriesId, to_ms, decided_ms })),
+  const decided = verdicts.flatMap((verdict) =>
+    [...verdict.redecided].map(([to_ms, decided_ms]) => ({ series_id: verdict.seriesId, to_ms, decided_ms })),
   );
   if (decided.length > 0)
     await runStatement(context, 'store_decided_times', { decided: JSON.stringify(decided) });

@@ -152,7 +152,7 @@ function qualityReader({ columns, refusals }: TableContext): CellReader<Quality>
   if (!column) return () => 'measured';
   return ({ line, cells }) => {
     const text = cells[column.index]!.toLowerCase();
-    const known = text === '' ? 'measured' : qualities.find((one) => one === text);
+    const known = text === '' ? 'measured' : qualities.find((quality) => quality === text);
     if (!known)
       refusals.add(
         line,

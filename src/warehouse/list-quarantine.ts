@@ -73,8 +73,8 @@ export async function listQuarantine(
       lastMs: last_ms,
       samples:
         kind === 'message'
-          ? messages.filter((one) => one.reason === reason).map(messageSample)
-          : readings.filter((one) => one.reason === reason).map(readingSample),
+          ? messages.filter((message) => message.reason === reason).map(messageSample)
+          : readings.filter((reading) => reading.reason === reason).map(readingSample),
     })),
     setAside: setAside
       .filter(({ device }) => visible?.has(device) ?? true)

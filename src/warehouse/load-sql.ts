@@ -43,7 +43,7 @@ export function loadSql(name: string): string {
  */
 export function readStatements(folder: string): Map<string, string> {
   const statements = new Map<string, string>();
-  for (const file of readdirSync(folder).filter((one) => one.endsWith('.sql'))) {
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.sql'))) {
     const statementsOfFile = statementsOf(readFileSync(join(folder, file), 'utf8'));
     if (statementsOfFile.length === 0)
       throw new TerminalError(

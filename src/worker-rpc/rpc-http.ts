@@ -17,8 +17,8 @@ const ANSWER_BYTES_MAX = 64 * MEBIBYTE;
 const CONNECTIONS_MAX = 256;
 
 /**
- * As long as a caller waits. With a shorter time, a busy process would refuse a request that has arrived and
- * that it has not read yet. The caller would then report that no worker runs.
+ * A caller waits for the same time. With a shorter time, a busy process would refuse a request that has
+ * arrived and that it has not read yet. The caller would then report that no worker runs.
  */
 const ARRIVAL_MS_MAX = MINUTE_MS;
 

@@ -80,8 +80,8 @@ async function verifyAll(
   view.clear();
   const state = place && (await verifyState(place.state, signal));
   const broken: Broken[] = [
-    ...workgroups.flatMap((one) =>
-      one.broken.map(({ key, why }) => ({ key: `${one.workgroup}/${key}`, why })),
+    ...workgroups.flatMap((verified) =>
+      verified.broken.map(({ key, why }) => ({ key: `${verified.workgroup}/${key}`, why })),
     ),
     ...(state?.broken ?? []),
   ];

@@ -22,8 +22,8 @@ interface ConvertOptions {
 }
 
 /**
- * A file to read, and the path that people see. The two differ for a workbook and for Home Assistant, which are
- * read from temporary CSV files.
+ * A file to read, and the path that people see. The two differ for a workbook and for Home Assistant, which
+ * are read from temporary CSV files.
  */
 export interface NamedFile {
   path: string;

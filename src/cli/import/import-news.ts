@@ -107,8 +107,8 @@ function suggestionLines(table: string, suggested: readonly SuggestedStream[]): 
       'No field looks like energy or power by its name and values. docs/configuration.md explains energyStreams.',
     ];
   const lines = suggested.map(
-    (one) =>
-      `    - ${streamText(table, one)}   # ${one.why}${one.unit === undefined ? '; its name says no unit: write the right one' : ''}`,
+    (stream) =>
+      `    - ${streamText(table, stream)}   # ${stream.why}${stream.unit === undefined ? '; its name says no unit: write the right one' : ''}`,
   );
   const registers = suggested.filter(({ method }) => method !== 'power_curve');
   return [

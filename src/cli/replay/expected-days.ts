@@ -79,11 +79,11 @@ export function compareDays(
   const distance = ({ gotWh, differenceWh, toleranceWh }: ComparedDay) =>
     gotWh === null ? Number.POSITIVE_INFINITY : Math.abs(differenceWh) / Math.max(1, toleranceWh);
   return expected
-    .map((one): ComparedDay => {
-      const gotWh = bySource[one.day]?.[`${one.device}.${one.source}`] ?? null;
-      const differenceWh = Math.round(((gotWh ?? 0) - one.energyWh) * 1_000) / 1_000;
-      const matches = gotWh !== null && Math.abs(differenceWh) <= one.toleranceWh;
-      return { ...one, gotWh, differenceWh, matches };
+    .map((day): ComparedDay => {
+      const gotWh = bySource[day.day]?.[`${day.device}.${day.source}`] ?? null;
+      const differenceWh = Math.round(((gotWh ?? 0) - day.energyWh) * 1_000) / 1_000;
+      const matches = gotWh !== null && Math.abs(differenceWh) <= day.toleranceWh;
+      return { ...day, gotWh, differenceWh, matches };
     })
     .sort((a, b) => (distance(a) === distance(b) ? 0 : distance(b) - distance(a)));
 }

@@ -137,7 +137,7 @@ async function readBalance(
   return Object.fromEntries(
     answerRows.map(({ period, value }) => [
       period,
-      named(JSON.parse(Buffer.from(value.bytes).toString()), balanceCase),
+      withDeviceNames(JSON.parse(Buffer.from(value.bytes).toString()), balanceCase),
     ]),
   );
 }
@@ -193,7 +193,7 @@ const flows = [
 ];
 
 /** Replaces ids of devices by their names. */
-function named(answer: BalanceAnswer, { deviceNames }: BalanceCase): BalanceAnswer {
+function withDeviceNames(answer: BalanceAnswer, { deviceNames }: BalanceCase): BalanceAnswer {
   const nameOf = (key: string) => {
     const dot = key.indexOf('.');
     const name = deviceNames.get(key.slice(0, dot));

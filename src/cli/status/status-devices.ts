@@ -39,11 +39,11 @@ export async function listDevices(
       const devices = await readDeviceStates(lake, generations[index], workgroup);
       listed.push(
         ...devices
-          .filter((one) => state === undefined || one.state === state)
+          .filter((device) => state === undefined || device.state === state)
           .sort((a, b) => rank[a.state] - rank[b.state] || (a.sinceMs ?? 0) - (b.sinceMs ?? 0))
-          .map(({ sinceMs, lastSeenMs, ...one }) => ({
+          .map(({ sinceMs, lastSeenMs, ...device }) => ({
             workgroupId: workgroup.id,
-            ...one,
+            ...device,
             since: formatInstantOrNull(sinceMs),
             lastSeen: formatInstantOrNull(lastSeenMs),
           })),

@@ -12,8 +12,8 @@ const PACKETS_AT_ONCE_MAX = 500;
 
 /**
  * Closes a connection that sends too many packets before it is authenticated, too many requests to open a
- * namespace, or too many packets at once. One body can have ten thousand packets. Other callers get no turn
- * while they are handled.
+ * namespace, or too many packets at once. One body can have ten thousand packets, and no other
+ * caller is served while they are handled.
  */
 export function limitPackets(connection: PacketConnection, isWaiting: () => boolean): void {
   let opening = 0;

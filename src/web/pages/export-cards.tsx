@@ -43,10 +43,11 @@ export function ExportCards() {
 }
 
 function exportsSentence(exports: readonly Export[]): string {
-  const sum = (count: (one: Export) => number) => exports.reduce((total, one) => total + count(one), 0);
-  const failed = sum((one) => one.failed);
-  const pending = sum((one) => one.pending);
-  const outdated = sum((one) => one.outdated);
+  const sumOf = (count: 'failed' | 'pending' | 'outdated') =>
+    exports.reduce((total, { [count]: files }) => total + files, 0);
+  const failed = sumOf('failed');
+  const pending = sumOf('pending');
+  const outdated = sumOf('outdated');
   const parts = [
     failed > 0 && `${plural(failed, 'file')} could not be delivered.`,
     pending > 0 && `${plural(pending, 'file')} ${pending === 1 ? 'waits' : 'wait'} for delivery.`,

@@ -40,7 +40,7 @@ export function BudgetTable({ variance, period }: { variance: Variance; period: 
         {
           title: 'Percent',
           isNumber: true,
-          cell: ([, one]) => <ExactPercent percent={one.variancePercent} />,
+          cell: ([, { variancePercent }]) => <ExactPercent percent={variancePercent} />,
         },
         {
           title: 'Note',
@@ -51,13 +51,13 @@ export function BudgetTable({ variance, period }: { variance: Variance; period: 
       file={{
         name: `${workgroup.id}-${variance.site}-budget-${period.from}-${period.to}.csv`,
         heading: ['day', 'actual_wh', 'budget_wh', 'difference_wh', 'percent', 'scenarios'],
-        row: ([day, one]) => [
+        row: ([day, energy]) => [
           day,
-          one.actualWh,
-          one.budgetWh,
-          one.varianceWh,
-          one.variancePercent,
-          one.scenarios.join(' '),
+          energy.actualWh,
+          energy.budgetWh,
+          energy.varianceWh,
+          energy.variancePercent,
+          energy.scenarios.join(' '),
         ],
       }}
     />
@@ -88,25 +88,25 @@ export function ReconciliationTable(props: {
         {
           title: 'Meters',
           isNumber: true,
-          cell: ([, one]) => <EnergyAmount wh={one.metersWh} />,
+          cell: ([, { metersWh }]) => <EnergyAmount wh={metersWh} />,
           sum: <EnergyAmount wh={total.metersWh} />,
         },
         {
           title: 'Devices',
           isNumber: true,
-          cell: ([, one]) => <EnergyAmount wh={one.devicesWh} />,
+          cell: ([, { devicesWh }]) => <EnergyAmount wh={devicesWh} />,
           sum: <EnergyAmount wh={total.devicesWh} />,
         },
         {
           title: 'Difference',
           isNumber: true,
-          cell: ([, one]) => <EnergyAmount wh={one.differenceWh} />,
+          cell: ([, { differenceWh }]) => <EnergyAmount wh={differenceWh} />,
           sum: <EnergyAmount wh={total.differenceWh} />,
         },
         {
           title: 'Percent',
           isNumber: true,
-          cell: ([, one]) => <ExactPercent percent={one.differencePercent} />,
+          cell: ([, { differencePercent }]) => <ExactPercent percent={differencePercent} />,
         },
         {
           title: 'Note',
@@ -116,7 +116,13 @@ export function ReconciliationTable(props: {
       file={{
         name: `${workgroup.id}-${site}-reconciliation-${from}-${to}.csv`,
         heading: ['day', 'meters_wh', 'devices_wh', 'difference_wh', 'percent'],
-        row: ([day, one]) => [day, one.metersWh, one.devicesWh, one.differenceWh, one.differencePercent],
+        row: ([day, energy]) => [
+          day,
+          energy.metersWh,
+          energy.devicesWh,
+          energy.differenceWh,
+          energy.differencePercent,
+        ],
       }}
     />
   );
