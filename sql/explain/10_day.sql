@@ -28,11 +28,10 @@ ORDER BY series.source, stream_setting.position;
 
 -- name: find_day
 -- Returns the reported day ($day) of a device ($device) and source ($source).
-SELECT daily_energy.energy_wh::DOUBLE AS energy_wh, daily_energy.method, daily_energy.stream_id, daily_energy.flags,
-  daily_energy.coverage, daily_energy.status, daily_energy.version,
-  daily_energy.computed_at_ms::DOUBLE AS computed_at_ms, daily_energy.batch_id
+SELECT energy_wh::DOUBLE AS energy_wh, method, stream_id, flags, coverage, status, version,
+  computed_at_ms::DOUBLE AS computed_at_ms, batch_id
 FROM daily_energy
-WHERE daily_energy.day = $day::DATE AND daily_energy.device = $device::UUID AND daily_energy.source = $source;
+WHERE day = $day::DATE AND device = $device::UUID AND source = $source;
 
 -- name: find_missing_sources
 -- Returns the declared sources of a device ($device) without energy on a day ($day).

@@ -30,6 +30,7 @@ export const systemWaiting: Waiting = {
   },
 };
 
+/** How often an operation is tried, and the waits between. */
 export interface Backoff {
   /** The upper end of the first wait. Each later wait doubles it, up to `maxMs`. */
   baseMs: number;

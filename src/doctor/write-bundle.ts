@@ -65,7 +65,7 @@ export function writeBundle(path: string, bundle: DoctorBundle, secrets: readonl
  * Texts that are secret by their form: tokens (JWT), authorization, credentials in addresses, signatures of
  * requests.
  */
-const FORMS: ReadonlyArray<readonly [RegExp, string]> = [
+const SECRET_FORMS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{4,}/gi, `$1 ${HIDDEN}`],
   [/\b([a-z][a-z0-9+.-]*:\/\/)[^/?#\s"']*@/gi, `$1${HIDDEN}@`],
@@ -75,15 +75,15 @@ const FORMS: ReadonlyArray<readonly [RegExp, string]> = [
 
 /** A copy of plain JSON in which no text has one of the secrets, or what looks like one. */
 export function removeSecrets(value: unknown, secrets: readonly string[]): unknown {
-  const known = secrets
+  const secretTexts = secrets
     .filter(({ length }) => length >= SECRET_CHARACTERS_MIN)
     .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
     // A secret can be a part of a longer one.
     .sort((a, b) => b.length - a.length);
   const clean = (text: string) => {
     let cleaned = text;
-    for (const secret of known) cleaned = cleaned.replaceAll(secret, HIDDEN);
-    for (const [form, shown] of FORMS) cleaned = cleaned.replace(form, shown);
+    for (const secret of secretTexts) cleaned = cleaned.replaceAll(secret, HIDDEN);
+    for (const [form, shown] of SECRET_FORMS) cleaned = cleaned.replace(form, shown);
     return cleaned;
   };
   const walk = (part: unknown): unknown => {

@@ -5,7 +5,7 @@ export interface TaskLease {
   /**
    * Takes the right, or keeps it. To be called before each run.
    * @returns true if this process has it now
-   * @throws if nobody can know it now
+   * @throws if it cannot be known now which process has it
    */
   acquireOrRenew(): Promise<boolean>;
   release(): Promise<void>;

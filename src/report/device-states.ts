@@ -56,12 +56,12 @@ export async function readDeviceStates(
           signal,
         );
   const known = new Set(rows.map(({ device }) => device));
-  const never = [...names.keys()].filter((device) => !known.has(device));
+  const unseen = [...names.keys()].filter((device) => !known.has(device));
   return [
     ...rows.map(({ device, state, since_ms, reason, last_seen_ms }): DeviceState => {
       return { device, name: names.get(device), state, sinceMs: since_ms, reason, lastSeenMs: last_seen_ms };
     }),
-    ...never.map((device): DeviceState => {
+    ...unseen.map((device): DeviceState => {
       return {
         device,
         name: names.get(device),

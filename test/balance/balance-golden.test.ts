@@ -40,14 +40,14 @@ function differences(path: string, wanted: unknown, found: unknown): string[] {
 test.each(files)('the cases of $name come out as their arithmetic says', async ({ name, cases }) => {
   const connection = await openConnection();
   const problems: string[] = [];
-  for (const [index, one] of cases.entries()) {
-    const wanted = balanceParts.filter((part) => part in one.expected);
-    const told = await runBalanceCase(connection, readBalanceCase(name, one, index), wanted);
-    if (typeof one.expected.error === 'string') {
-      expect.soft('error' in told && told.error, one.id).toContain(one.expected.error);
+  for (const [index, golden] of cases.entries()) {
+    const wanted = balanceParts.filter((part) => part in golden.expected);
+    const told = await runBalanceCase(connection, readBalanceCase(name, golden, index), wanted);
+    if (typeof golden.expected.error === 'string') {
+      expect.soft('error' in told && told.error, golden.id).toContain(golden.expected.error);
       continue;
     }
-    problems.push(...differences(one.id, one.expected, told));
+    problems.push(...differences(golden.id, golden.expected, told));
   }
   expect(problems).toEqual([]);
 });

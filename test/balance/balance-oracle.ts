@@ -84,15 +84,15 @@ export function oracleInterval(site: RandomSite, index: number): OracleInterval 
   const unknown = balanceRoles.filter((role) => states[role] === 'unknown').sort();
   const isPair = unknown.join() === 'grid_export,grid_import';
   const isNetted = isPair && site.allowsNetting;
-  const shapeless = sources.some((one) => one.shapeless[Math.floor(index / INTERVALS_A_DAY)]);
+  const shapeless = sources.some((source) => source.shapeless[Math.floor(index / INTERVALS_A_DAY)]);
   const left = balanceOf(sources, index);
 
   const roles = Object.fromEntries(
     balanceRoles.map((role) => {
       if (states[role] === 'absent') return [role, 0];
       if (states[role] === 'measured') {
-        const own = sources.filter((one) => rolesOf(one).includes(role));
-        return [role, plus(own.map((one) => brought(one, role, index)))];
+        const own = sources.filter((source) => rolesOf(source).includes(role));
+        return [role, plus(own.map((source) => brought(source, role, index)))];
       }
       if (left === null) return [role, null];
       // `0 - x`, because there is no negative zero.
@@ -103,16 +103,16 @@ export function oracleInterval(site: RandomSite, index: number): OracleInterval 
   ) as Record<SourceRole, number | null>;
 
   const { production, consumption, grid_import, grid_export, battery_charge, battery_discharge } = roles;
-  const grid = (one: SourceRole) => one === 'grid_import' || one === 'grid_export';
-  const both = sources.filter((one) => one.negativeRole !== undefined && rolesOf(one).every(grid));
-  const others = sources.filter((one) => rolesOf(one).some(grid) && !both.includes(one));
+  const grid = (role: SourceRole) => role === 'grid_import' || role === 'grid_export';
+  const both = sources.filter((source) => source.negativeRole !== undefined && rolesOf(source).every(grid));
+  const others = sources.filter((source) => rolesOf(source).some(grid) && !both.includes(source));
   const gridSources = [
-    ...both.map((one) => balanceOf([one], index)),
-    ...others.flatMap((one) =>
-      rolesOf(one)
+    ...both.map((source) => balanceOf([source], index)),
+    ...others.flatMap((source) =>
+      rolesOf(source)
         .filter(grid)
         .map((role) => {
-          const wh = brought(one, role, index);
+          const wh = brought(source, role, index);
           return wh === null ? null : sideOfRole[role] * wh;
         }),
     ),
@@ -138,10 +138,10 @@ export function oracleInterval(site: RandomSite, index: number): OracleInterval 
       ? Math.min(battery_discharge!, Math.max(0, grid_export! - production!))
       : null,
     missing: balanceRoles
-      .filter((role) => sources.some((one) => one.wh[index] === null && rolesOf(one).includes(role)))
+      .filter((role) => sources.some((source) => source.wh[index] === null && rolesOf(source).includes(role)))
       .sort(),
     computed: unknown.length === 1 || isNetted ? unknown : [],
-    netted: isNetted || sources.some((one) => one.negativeRole !== undefined),
+    netted: isNetted || sources.some((source) => source.negativeRole !== undefined),
     undetermined: unknown.length > 1 && !isNetted,
     shapeless,
   };

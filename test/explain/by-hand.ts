@@ -5,16 +5,16 @@ import type { Explained, ExplainedSource } from '../../src/explain/explained-sch
  * the parts of the power. Refuses what a person could not follow: ends that no reading, boundary or event
  * accounts for.
  */
-export function handSum(one: ExplainedSource): number {
-  return one.boundaries ? registerSum(one, one.boundaries) : powerSum(one);
+export function handSum(source: ExplainedSource): number {
+  return source.boundaries ? registerSum(source, source.boundaries) : powerSum(source);
 }
 
 function registerSum(
-  one: ExplainedSource,
+  source: ExplainedSource,
   { start, end }: NonNullable<ExplainedSource['boundaries']>,
 ): number {
   const index = new Map(
-    one.readings
+    source.readings
       .filter(({ fate }) => fate === 'used')
       .map(({ time, value, indexWh }) => [time, indexWh ?? value!]),
   );
@@ -47,22 +47,22 @@ function registerSum(
       throw new Error('the index is rounded otherwise');
   }
   let sum = 0;
-  for (const segment of one.segments) {
+  for (const segment of source.segments) {
     const { from, to, fromWh, toWh } = segment;
     if (to === end.time && end.indexWh !== null) expectClose(toWh, end.indexWh, 'the end of the day');
     else expectClose(toWh, index.get(to) ?? Number.NaN, `the reading at ${to}`);
     if (from === start.time && start.indexWh !== null)
       expectClose(fromWh, start.indexWh, 'the start of the day');
-    else if (fromWh !== 0 && fromWh !== index.get(from) && !one.events.some(({ from: at }) => at === from))
+    else if (fromWh !== 0 && fromWh !== index.get(from) && !source.events.some(({ from: at }) => at === from))
       throw new Error(`nothing says why the index is ${fromWh} at ${from}`);
     sum += roundHalfAway(toWh) - roundHalfAway(fromWh);
   }
   return sum;
 }
 
-function powerSum(one: ExplainedSource): number {
+function powerSum(source: ExplainedSource): number {
   let nanoWattHours = 0n;
-  for (const { fromW, toW, milliseconds, covered, energyWh } of one.parts) {
+  for (const { fromW, toW, milliseconds, covered, energyWh } of source.parts) {
     const worked = covered ? (((fromW + toW) / 2) * milliseconds) / 3_600_000 : 0;
     expectClose(worked, energyWh, 'a part of the power');
     nanoWattHours += BigInt(Math.round(energyWh * 1e9));
@@ -75,21 +75,21 @@ function powerSum(one: ExplainedSource): number {
  * neighbouring readings that count, with the energy that an event books instead of its growth, and its share
  * of the time inside the day.
  */
-export function stepSum(explained: Explained, one: ExplainedSource): number {
-  const isLifetime = one.result?.method === 'total_energy';
+export function stepSum(explained: Explained, source: ExplainedSource): number {
+  const isLifetime = source.result?.method === 'total_energy';
   const isTold =
-    one.boundaries &&
-    [one.boundaries.start, one.boundaries.end].every(
+    source.boundaries &&
+    [source.boundaries.start, source.boundaries.end].every(
       ({ how }) => !['daily_register', 'shaped'].includes(how),
     );
-  if (!isLifetime || !isTold) return one.result!.energyWh;
-  const used = one.readings.filter(({ fate }) => fate === 'used');
-  const { start: first, end: last } = one.boundaries!;
+  if (!isLifetime || !isTold) return source.result!.energyWh;
+  const used = source.readings.filter(({ fate }) => fate === 'used');
+  const { start: first, end: last } = source.boundaries!;
   let sum = 0;
   for (const [at, after] of used.entries()) {
     const before = used[at - 1];
     if (!before) continue;
-    const event = one.events.find(
+    const event = source.events.find(
       ({ kind, to }) => to === after.time && !['jitter', 'glitch', 'spike'].includes(kind),
     );
     const grown = event

@@ -98,10 +98,10 @@ export function goldenCases(): GoldenCase[] {
  */
 export function unknownKeys(cases: readonly object[]): string[] {
   const known = Object.keys(caseKeys).join(', ');
-  return cases.flatMap((one) =>
-    Object.keys(one)
+  return cases.flatMap((golden) =>
+    Object.keys(golden)
       .filter((key) => !(key in caseKeys))
-      .map((key) => `${'id' in one ? one.id : '?'}: ${key} is not known; a case may have ${known}`),
+      .map((key) => `${'id' in golden ? golden.id : '?'}: ${key} is not known; a case may have ${known}`),
   );
 }
 
@@ -134,11 +134,11 @@ function tableOf({ id, energyStreams }: GoldenCase, table: string): string {
 }
 
 /** The readings of a case with its own devices. Their order gives the offsets. */
-export function ownReadings(one: GoldenCase): CaseReading[] {
-  const { id, readings } = one;
+export function ownReadings(golden: GoldenCase): CaseReading[] {
+  const { id, readings } = golden;
   return readings.map((reading, index) => ({
     ...reading,
-    table: tableOf(one, reading.table ?? 't'),
+    table: tableOf(golden, reading.table ?? 't'),
     device: deviceOf(id, reading.device ?? DEVICE),
     offset: BigInt(numbers.get(id)! * 1_000 + index),
   }));
@@ -154,14 +154,16 @@ export function pieceOf<Item>(list: readonly Item[], round: number, rounds: numb
 
 /** One site with the streams of all the cases. */
 export function siteOf(cases: readonly GoldenCase[]): EnergySite {
-  const withTables = [...Map.groupBy(cases, (one) => tableOf(one, '')).values()].map(([one]) => one!);
-  const streams = withTables.flatMap((one) =>
-    one.energyStreams.map(({ registerChanges, ...stream }) => ({
+  const withTables = [...Map.groupBy(cases, (golden) => tableOf(golden, '')).values()].map(
+    ([golden]) => golden!,
+  );
+  const streams = withTables.flatMap((golden) =>
+    golden.energyStreams.map(({ registerChanges, ...stream }) => ({
       ...stream,
-      table: tableOf(one, stream.table),
+      table: tableOf(golden, stream.table),
       registerChanges: registerChanges?.map((epoch) => ({
         ...epoch,
-        device: deviceOf(one.id, epoch.device),
+        device: deviceOf(golden.id, epoch.device),
       })),
     })),
   );

@@ -115,23 +115,23 @@ function lifetimeLines(
 function linesBetween(kept: readonly Kept[], isNet: boolean): Line[] {
   const lines: Line[] = [];
   let mark = kept[0]?.value ?? 0;
-  for (const [index, one] of kept.entries()) {
+  for (const [index, reading] of kept.entries()) {
     const before = kept[index - 1];
     if (!before) continue;
-    if (one.booked === undefined) {
-      const to = isNet ? one.value : Math.max(mark, one.value);
-      lines.push({ fromMs: before.atMs, from: mark, toMs: one.atMs, to, isCovered: true });
+    if (reading.booked === undefined) {
+      const to = isNet ? reading.value : Math.max(mark, reading.value);
+      lines.push({ fromMs: before.atMs, from: mark, toMs: reading.atMs, to, isCovered: true });
       mark = to;
     } else {
-      const grown = one.booked === 'rebase' ? 0 : one.booked;
+      const grown = reading.booked === 'rebase' ? 0 : reading.booked;
       lines.push({
         fromMs: before.atMs,
-        from: one.value - grown,
-        toMs: one.atMs,
-        to: one.value,
-        isCovered: one.booked !== 'rebase',
+        from: reading.value - grown,
+        toMs: reading.atMs,
+        to: reading.value,
+        isCovered: reading.booked !== 'rebase',
       });
-      mark = one.value;
+      mark = reading.value;
     }
   }
   return lines;
@@ -141,31 +141,31 @@ function linesBetween(kept: readonly Kept[], isNet: boolean): Line[] {
 function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
   const kept: Kept[] = [];
   for (let index = 0; index < readings.length; index += 1) {
-    const one = readings[index]!;
+    const reading = readings[index]!;
     const before = kept.at(-1);
-    if (!before || continuesFrom(rule, before, one)) {
-      kept.push(one);
+    if (!before || continuesFrom(rule, before, reading)) {
+      kept.push(reading);
       continue;
     }
     const back =
-      one.value > before.value
+      reading.value > before.value
         ? endOfSpike(rule, before, readings, index)
         : endOfGlitch(rule, before, readings, index);
     if (back !== undefined) {
       index = back - 1;
       continue;
     }
-    const standstillSinceMs = one.value > before.value ? standsSince(readings, index) : undefined;
+    const standstillSinceMs = reading.value > before.value ? standsSince(readings, index) : undefined;
     if (
       standstillSinceMs !== undefined &&
-      one.value - before.value <= maxGrowthWh(rule, standstillSinceMs, one.atMs)
+      reading.value - before.value <= maxGrowthWh(rule, standstillSinceMs, reading.atMs)
     ) {
       // It was not read for a while: its growth in that time is spread over that time.
       while (kept.at(-1)!.atMs > standstillSinceMs) kept.pop();
-      kept.push(one);
+      kept.push(reading);
       continue;
     }
-    kept.push({ ...one, booked: bookedFor(rule, before, one) });
+    kept.push({ ...reading, booked: bookedFor(rule, before, reading) });
   }
   return kept;
 }
@@ -209,33 +209,33 @@ function endOfGlitch(
   at: number,
 ) {
   for (let index = at + 1; index < readings.length; index += 1) {
-    const one = readings[index]!;
+    const reading = readings[index]!;
     const lows = readings.slice(at, index).filter(({ value }) => value < before.value);
     const isPossible = lows.some(
       (low) =>
-        continuesFrom(rule, low, one) &&
-        (low === lows.at(-1) || one.atMs - low.atMs < low.atMs - lows[0]!.atMs),
+        continuesFrom(rule, low, reading) &&
+        (low === lows.at(-1) || reading.atMs - low.atMs < low.atMs - lows[0]!.atMs),
     );
     const last = lows.at(-1);
     // One average of zero and what comes back may lie between.
-    const isAverage = last !== undefined && lows.length > 1 && one.atMs - last.atMs <= HOUR_MS;
+    const isAverage = last !== undefined && lows.length > 1 && reading.atMs - last.atMs <= HOUR_MS;
     const wereZeros = (isAverage ? lows.slice(0, -1) : lows).every(({ value }) => value === 0);
-    if (continuesFrom(rule, before, one) && (wereZeros || !isPossible)) return index;
-    if (isPossible && one.value >= before.value - rule.jitterWh) return undefined;
+    if (continuesFrom(rule, before, reading) && (wereZeros || !isPossible)) return index;
+    if (isPossible && reading.value >= before.value - rule.jitterWh) return undefined;
   }
   return undefined;
 }
 
-function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading): number | 'rebase' {
+function bookedFor(rule: OracleRule, before: OracleReading, reading: OracleReading): number | 'rebase' {
   const { modulusWh } = rule;
-  const reach = maxGrowthWh(rule, before.atMs, one.atMs);
-  if (one.value > before.value) return 'rebase';
-  if (modulusWh !== undefined && before.value >= 0.9 * modulusWh && one.value <= 0.1 * modulusWh) {
-    const grown = modulusWh - before.value + one.value;
+  const reach = maxGrowthWh(rule, before.atMs, reading.atMs);
+  if (reading.value > before.value) return 'rebase';
+  if (modulusWh !== undefined && before.value >= 0.9 * modulusWh && reading.value <= 0.1 * modulusWh) {
+    const grown = modulusWh - before.value + reading.value;
     if (grown >= 0 && grown <= reach) return grown;
   }
   // A register that still shows more than half of the value before has not restarted.
-  return one.value <= Math.min(reach, before.value / 2) ? one.value : 'rebase';
+  return reading.value <= Math.min(reach, before.value / 2) ? reading.value : 'rebase';
 }
 
 /**
@@ -284,11 +284,12 @@ function powerLines(rule: OracleRule, all: readonly OracleReading[]): Line[] {
   const mostValue =
     rule.method === 'interval_energy' ? (rule.maxPowerW * rule.intervalMs) / HOUR_MS : rule.maxPowerW;
   const readings = all.filter(({ value }) => Math.abs(value) <= mostValue);
-  for (const [index, one] of readings.entries()) {
+  for (const [index, reading] of readings.entries()) {
     const before = readings[index - 1];
-    const watts = rule.method === 'interval_energy' ? (one.value * HOUR_MS) / rule.intervalMs : one.value;
+    const watts =
+      rule.method === 'interval_energy' ? (reading.value * HOUR_MS) / rule.intervalMs : reading.value;
     if (rule.method === 'interval_energy' || rule.sampling === 'interval_average') {
-      const startMs = rule.labelEnd ? one.atMs - rule.intervalMs : one.atMs;
+      const startMs = rule.labelEnd ? reading.atMs - rule.intervalMs : reading.atMs;
       const last = lines.at(-1);
       // Zero to zero overnight is covered.
       if (last?.to === 0 && watts === 0) lines.push({ ...last, fromMs: last.toMs, toMs: startMs });
@@ -303,14 +304,21 @@ function powerLines(rule: OracleRule, all: readonly OracleReading[]): Line[] {
       lines.push({
         fromMs: before.atMs,
         from: before.value,
-        toMs: one.atMs,
+        toMs: reading.atMs,
         to: before.value,
         isCovered: true,
       });
     } else if (before) {
-      const isKnown = one.atMs - before.atMs <= rule.maxGapMs || (before.value === 0 && one.value === 0);
+      const isKnown =
+        reading.atMs - before.atMs <= rule.maxGapMs || (before.value === 0 && reading.value === 0);
       if (isKnown)
-        lines.push({ fromMs: before.atMs, from: before.value, toMs: one.atMs, to: watts, isCovered: true });
+        lines.push({
+          fromMs: before.atMs,
+          from: before.value,
+          toMs: reading.atMs,
+          to: watts,
+          isCovered: true,
+        });
     }
   }
   return rule.direction === undefined

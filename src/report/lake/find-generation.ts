@@ -57,7 +57,7 @@ export async function findLastingGeneration(
   paths: LakePaths,
   last: StoredCommit | undefined,
 ): Promise<StoredCommit | undefined> {
-  const sequences = (await names(paths.analytics)).flatMap((name) => leadingSequence(name) ?? []);
+  const sequences = (await namesIn(paths.analytics)).flatMap((name) => leadingSequence(name) ?? []);
   for (const sequence of sequences.sort((a, b) => b - a).slice(0, 3)) {
     const commit = last?.sequence === sequence ? last : await readCommit(paths, sequence, last);
     if (commit) return commit;
@@ -70,16 +70,16 @@ export async function findLastingGeneration(
  * not show this, because a first publication writes them before its commit.
  */
 async function hasRemains(paths: LakePaths): Promise<boolean> {
-  if ((await names(paths.analytics)).length > 0 || (await isThere(paths.current))) return true;
-  const files = await readdir(paths.files, { recursive: true, withFileTypes: true }).catch(none);
+  if ((await namesIn(paths.analytics)).length > 0 || (await isThere(paths.current))) return true;
+  const files = await readdir(paths.files, { recursive: true, withFileTypes: true }).catch(emptyIfMissing);
   return files.some((entry) => entry.isFile() && (leadingSequence(entry.name) ?? 0) > 1);
 }
 
-function names(folder: string): Promise<string[]> {
-  return readdir(folder).catch(none);
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(emptyIfMissing);
 }
 
-function none(error: unknown): never[] {
+function emptyIfMissing(error: unknown): never[] {
   if (isMissing(error) || errorCode(error) === 'ENOTDIR') return [];
   throw error;
 }
