@@ -67,8 +67,8 @@ export function createControl(dataDir: string): Control {
     async reaches(workgroupId) {
       const owner = readControlFile(dataDir, workgroupId);
       const question = { body: answerText({}), signal: undefined, withinMs: REACH_MS };
-      for (const one of [...(owner ? [owner] : []), ...readWorkerFiles(dataDir)])
-        if ((await postRpc(one, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
+      for (const address of [...(owner ? [owner] : []), ...readWorkerFiles(dataDir)])
+        if ((await postRpc(address, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
       return false;
     },
   };
