@@ -22,38 +22,38 @@ const cases = correctionCases().filter(({ id }) => isSoak || !alsoElsewhere.incl
  */
 const thorough = new Set(sampled(cases, 10));
 
-describe.each(cases)('$id', (golden) => {
+describe.each(cases)('$id', (one) => {
   test('has the energy of its arithmetic in any order, and undoing it restores the previous state', async () => {
-    const { why, source } = golden;
+    const { why, source } = one;
     const shard = await openTestShard();
-    await landReadings(shard, readingsOf(golden));
-    await rollUpSite(shard, siteOf(golden), NOW_MS);
-    expect((await daysOf(shard, source)).wh, why).toEqual(golden.before);
+    await landReadings(shard, readingsOf(one));
+    await rollUpSite(shard, siteOf(one), NOW_MS);
+    expect((await daysOf(shard, source)).wh, why).toEqual(one.before);
     const before = await stateOf(shard);
 
     // A dry run says the same and leaves nothing behind.
     const options = source === undefined ? {} : { source };
-    const checked = thorough.has(golden)
-      ? await correct(shard, golden.corrections[0]!, { ...options, dryRun: true })
+    const checked = thorough.has(one)
+      ? await correct(shard, one.corrections[0]!, { ...options, dryRun: true })
       : undefined;
     if (checked) expect(await stateOf(shard)).toEqual(before);
     const ids: number[] = [];
-    for (const correction of golden.corrections) {
+    for (const correction of one.corrections) {
       const { outcome, correction: told } = await correct(shard, correction, options);
       expect(outcome).toBe('stored');
       ids.push(told.id);
       if (checked && ids.length === 1) expect(told).toEqual(checked.correction);
     }
     const days = await daysOf(shard, source);
-    expect(days.wh, why).toEqual(golden.expected);
-    expect(days.flags, why).toMatchObject(golden.flags);
-    expect(await toldIntervalsOf(shard, source), why).toMatchObject(golden.intervals);
+    expect(days.wh, why).toEqual(one.expected);
+    expect(days.flags, why).toMatchObject(one.flags);
+    expect(await toldIntervalsOf(shard, source), why).toMatchObject(one.intervals);
     const corrected = await stateOf(shard);
 
     // Computing everything again by the same rules changes nothing, and makes no version.
-    expect(await rollUpSite(shard, siteOf(golden), NOW_MS)).toMatchObject({ days: 0 });
-    if (thorough.has(golden)) await restate(shard);
-    expect(await rollUpSite(shard, siteOf(golden), NOW_MS)).toMatchObject({ days: 0 });
+    expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
+    if (thorough.has(one)) await restate(shard);
+    expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
     expect(await stateOf(shard)).toEqual(corrected);
 
     for (const id of ids.reverse()) await correct(shard, { kind: 'undo', correctionId: id });

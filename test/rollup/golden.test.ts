@@ -59,26 +59,25 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
     const intervals = await intervalsOf(shard);
     const estimated = await estimatedIntervalsOf(shard);
     const deviceDays = await deviceDaysOf(shard, siteOf(cases));
-    for (const golden of cases) {
-      const name = `${golden.id}: ${golden.why ?? golden.note}`;
-      const rows = days.get(golden.id) ?? [];
-      expect.soft(sumByDay(rows), name).toEqual(golden.expected);
-      for (const row of expectedRows(golden)) {
+    for (const one of cases) {
+      const name = `${one.id}: ${one.why ?? one.note}`;
+      const rows = days.get(one.id) ?? [];
+      expect.soft(sumByDay(rows), name).toEqual(one.expected);
+      for (const row of expectedRows(one)) {
         const found = rows.find(({ day, source }) => day === row.day && source === row.source);
         expect.soft(found, name).toMatchObject(row);
       }
-      const devices = expectedDeviceDays(golden);
-      if (golden.deviceDays) {
-        const found = deviceDays.get(golden.id) ?? [];
+      const devices = expectedDeviceDays(one);
+      if (one.deviceDays) {
+        const found = deviceDays.get(one.id) ?? [];
         expect.soft(found, name).toHaveLength(devices.length);
         expect.soft(found, name).toMatchObject(devices);
       }
-      if (golden.events) expect.soft(events.get(golden.id) ?? [], name).toEqual(golden.events);
-      if (golden.rejected) expect.soft(rejected.get(golden.id) ?? {}, name).toEqual(golden.rejected);
-      if (golden.estimatedIntervals)
-        expect.soft(estimated.get(golden.id), name).toEqual(golden.estimatedIntervals);
-      for (const [start, energyWh] of Object.entries(golden.intervals ?? {})) {
-        expect.soft(intervals.get(`${golden.id} ${start}`), `${name}, ${start}`).toBe(energyWh);
+      if (one.events) expect.soft(events.get(one.id) ?? [], name).toEqual(one.events);
+      if (one.rejected) expect.soft(rejected.get(one.id) ?? {}, name).toEqual(one.rejected);
+      if (one.estimatedIntervals) expect.soft(estimated.get(one.id), name).toEqual(one.estimatedIntervals);
+      for (const [start, energyWh] of Object.entries(one.intervals ?? {})) {
+        expect.soft(intervals.get(`${one.id} ${start}`), `${name}, ${start}`).toBe(energyWh);
       }
     }
 
@@ -88,7 +87,7 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
     const pieces = await openTestShard();
     const rounds = Math.min(ROUNDS_MAX, Math.max(...cases.map(({ readings }) => readings.length)));
     for (let round = 0; round < rounds; round += 1) {
-      const piece = cases.flatMap((golden) => pieceOf(ownReadings(golden).toReversed(), round, rounds));
+      const piece = cases.flatMap((one) => pieceOf(ownReadings(one).toReversed(), round, rounds));
       await landReadings(pieces, piece);
       await rollUpSite(pieces, siteOf(cases));
     }
