@@ -274,7 +274,11 @@ describe('a condition', () => {
     const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
     facts.gaps = [{ gapId: 1, reason: 'expired', fromMs: null, toMs: null }];
     await round();
-    facts.gaps = [...facts.gaps, { gapId: 2, reason: 'expired', fromMs: null, toMs: null }];
+    const { gaps } = facts;
+    // The facts are not known for a moment.
+    facts.gaps = undefined;
+    await round();
+    facts.gaps = [...gaps, { gapId: 2, reason: 'expired', fromMs: null, toMs: null }];
     await round();
     expect(receiver.received.map(({ json }) => json.count)).toEqual([1]);
     facts.gaps = [];

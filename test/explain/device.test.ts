@@ -154,6 +154,25 @@ test.runIf(isFull)(
   },
 );
 
+test.runIf(isFull)(
+  'a source with a role on other days lacks one on this day only if it has energy on it',
+  async () => {
+    const settings = {
+      devices: [{}],
+      roles: ['silent', 'late'].map((source) => ({
+        device: 'house',
+        source,
+        role: 'production',
+        from: '2026-07-01',
+      })),
+    };
+    const { wholeDevice } = await tell(days({ odd: 7, late: 5 }), settings);
+    expect(wholeDevice.flags).toEqual([
+      { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
+    ]);
+  },
+);
+
 // The test above adds sources up, and rollup/golden.test.ts has device days of several sources.
 test.runIf(isSoak)(
   'without roles all sources are added, and the day is flagged if there are several',

@@ -8,6 +8,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import { age, keysOf, machine, stores, work } from './replica-fixture.ts';
 
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
@@ -108,6 +109,29 @@ test('an owner that is replaced while it collects deletes nothing of the later o
   };
   expect(await a.owner.collect({ unnamedMs: 0 })).toMatchObject({ objects: 0 });
   expect(await keysOf(store)).toContain(unnamed.key);
+});
+
+test('a collection is due an hour after the last one of any owner, or if the clock was set back', async () => {
+  const store = folderStore();
+  const clock = createTestClock();
+  const a = await work(machine(), store, clock);
+  const due = [a.owner.isCollectionDue()];
+  clock.leap(HOUR_MS);
+  due.push(a.owner.isCollectionDue());
+  await expect(a.owner.collect({ signal: AbortSignal.abort() })).rejects.toThrow();
+  due.push(a.owner.isCollectionDue());
+  await a.owner.collect();
+  due.push(a.owner.isCollectionDue());
+  expect(due).toEqual([false, true, true, false]);
+  await a.owner.mirror(await a.grow());
+  clock.leap(HOUR_MS - 1);
+  const b = await work(machine(), store, clock);
+  const dueLater = [b.owner.isCollectionDue()];
+  for (const ms of [1, -HOUR_MS - 1]) {
+    clock.leap(ms);
+    dueLater.push(b.owner.isCollectionDue());
+  }
+  expect(dueLater).toEqual([false, true, true]);
 });
 
 test('what was uploaded for a commit that failed is uploaded again after it was deleted', async () => {

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import { commitSnapshot } from '../../src/backup/commit-snapshot.ts';
 import type { RestorableCommit } from '../../src/backup/stored-commits.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { INCOMPLETE_FILE } from '../../src/publish/is-lake-complete.ts';
 import { fileKey, lakePaths, newNonce } from '../../src/publish/lake-layout.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import type { ReplicaCommit } from '../../src/replica/replica-commit.ts';
@@ -119,6 +120,7 @@ async function openUploads() {
   return {
     clock,
     owner,
+    paths,
     create,
     async commit() {
       generation = await grow();
@@ -191,4 +193,21 @@ test('a failed upload is no error, and the next one waits for ten minutes', asyn
   at.clock.leap(11 * MINUTE_MS);
   await upload(at.owner.head());
   expect(await at.views()).toHaveLength(1);
+});
+
+test('views wait until the lake has all its files, and not longer if the clock is set back', async () => {
+  const at = await openUploads();
+  const upload = at.create();
+  await at.commit();
+  const incomplete = join(at.paths.root, INCOMPLETE_FILE);
+  writeFileSync(incomplete, '');
+  await upload(at.owner.head(), { isFinal: true });
+  expect(await at.views()).toEqual([]);
+  rmSync(incomplete);
+  await upload(at.owner.head());
+  expect(await at.views()).toHaveLength(1);
+  await at.commit();
+  at.clock.set(at.clock.now() - 2 * HOUR_MS);
+  await upload(at.owner.head());
+  expect(await at.views()).toHaveLength(2);
 });

@@ -106,6 +106,8 @@ test('the same rows again do nothing, unless they are to count again', () =>
     expect(await current()).toEqual([[0, 1, 150, 'measured', 2]]);
     expect(await store(first, true)).toMatchObject({ kind: 'stored', revision: 3 });
     expect(await current()).toEqual([[0, 1, 100, 'measured', 3]]);
+    // The newest upload of these rows is named.
+    expect(await store(first)).toMatchObject({ kind: 'stored-before', uploadId: 3, revision: 3 });
   }));
 
 test('rows with known values are not stored again', () =>
