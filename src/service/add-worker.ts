@@ -77,7 +77,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
   let alerts: Alerts | undefined;
   const parts = createParts(config, ownUrl, options, started.promise);
   const { pipeline, status, stages, exporting, hibernation, hasNews } = parts;
-  const answers = createAnswers(config, workgroups, parts, started.promise, alerting.promise);
+  const answers = createAnswers(config, parts, started.promise, alerting.promise);
   const control = createControlServer({ dataDir: config.dataDir, ...answers, logger });
 
   await removeAllPrepared([join(config.dataDir, 'warehouse'), lakeFolder(config)]);
@@ -222,7 +222,6 @@ function createParts(
 /** Answers other processes of this machine, and of other machines. */
 function createAnswers(
   config: Config,
-  workgroups: Workgroups,
   { pipeline, stages, addressOf, noteChange }: WorkerParts,
   worker: Promise<RunningWorker>,
   alerts: Promise<Alerts>,
@@ -237,8 +236,7 @@ function createAnswers(
       },
     ),
     // A workgroup that hibernates is opened for a request.
-    canWake: async (workgroupId: string) =>
-      workgroups.get(workgroupId) !== undefined && (await worker).canWake(workgroupId),
+    canWake: async (workgroupId: string) => (await worker).canWake(workgroupId),
   };
 }
 

@@ -255,6 +255,9 @@ describe.concurrent('workers that share Redis', () => {
       expect(read('b').findLast(({ event }) => event === 'open')!.pid).toBe(workers[0]!.pid);
       expect(await workers[1]!.wake('b')).toBe(false);
       expect(await workers[1]!.wake('unknown')).toBe(false);
+      await until('the other knows', async () => (await statesOf('b')).includes('elsewhere'));
+      const mayOpen = workers.flatMap((worker) => ['b', 'unknown'].map(worker.canWake));
+      expect(await Promise.all(mayOpen)).toEqual([true, false, false, false]);
       client.disconnect();
     },
   );

@@ -29,6 +29,8 @@ export interface WorkerProcess {
   news(workgroupId: string): void;
   /** Asks for the shard as a request does. @returns whether it is open here */
   wake(workgroupId: string): Promise<boolean>;
+  /** Asks whether a request may open the shard here. */
+  canWake(workgroupId: string): Promise<boolean>;
   /** Stops it with SIGSTOP, until it is continued. */
   pause(): void;
   resume(): void;
@@ -54,6 +56,10 @@ export function createWorkerFleet(): WorkerFleet {
         news: (workgroupId) => void child.send(`news ${workgroupId}`),
         wake: (workgroupId) => {
           child.send(`wake ${workgroupId}`);
+          return answer(child);
+        },
+        canWake: (workgroupId) => {
+          child.send(`can-wake ${workgroupId}`);
           return answer(child);
         },
         pause: () => void child.kill('SIGSTOP'),

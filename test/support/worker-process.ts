@@ -98,6 +98,7 @@ process.on('message', async (message: string) => {
     return started.noteNews(workgroupId);
   }
   if (what === 'wake') return process.send?.(await started.wake(workgroupId));
+  if (what === 'can-wake') return process.send?.(started.canWake(workgroupId));
   return process.send?.(started.health());
 });
 process.on('SIGTERM', async () => {
