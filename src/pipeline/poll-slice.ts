@@ -91,12 +91,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
   try {
     while (isGoingOn(options, result, untilMs)) {
       signal.throwIfAborted();
-      const answer = await source.fetch({
-        ask,
-        messagesMax,
-        waitSeconds: isShrunk ? 0 : waitSeconds,
-        signal,
-      });
+      const answer = await source.fetch({ ask, messagesMax, waitSeconds, signal });
       const next = isShrunk || answer === undefined ? undefined : announcedNext(answer);
       result.lagMessages = answer?.lagMessages;
       if (answer) inFlight.push(land(pipeline, workgroupId, ask, answer));
