@@ -197,7 +197,8 @@ test.runIf(isFull)('of a net register the device counts the rises, or the falls'
     const time = Date.parse(`${DAY}T00:00:00Z`) + index * 900_000;
     return { event_time: new Date(time).toISOString(), source: 'grid', data: { net: value } };
   });
-  const roles = [{ source: 'grid', role: 'grid_import', negativeRole: 'grid_export' }];
+  // Its last day is this one.
+  const roles = [{ source: 'grid', role: 'grid_import', negativeRole: 'grid_export', to: DAY }];
   const risen = await tell(net, { devices: [{ energyRole: 'grid_import' }], roles });
   const fallen = await tell(net, { devices: [{ energyRole: 'grid_export' }], roles });
   expect([risen.explained.energyWh, fallen.explained.energyWh]).toEqual([1_000, 700]);

@@ -247,6 +247,16 @@ test('the epoch is higher than the epochs of the replica and of the local file',
   expect((await takeOver(own, store)).claim.ownerEpoch).toBe('4');
 });
 
+test('a claim that was not used is used again, unless the local file has its epoch or a later one', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const options = { workgroupId: WORKGROUP, clock: systemClock };
+  const { commit } = await claimReplica(store, options);
+  const unused = commit.nonce;
+  expect((await claimReplica(store, { ...options, unused })).commit).toEqual(commit);
+  const later = await claimReplica(store, { ...options, unused, epochAbove: 1n });
+  expect(later.commit).toMatchObject({ sequence: 2, ownerEpoch: '2' });
+});
+
 test.runIf(isSoak)(
   'attempts that fail after the claim leave one claim, and another worker can still take over',
   async () => {

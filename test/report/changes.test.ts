@@ -223,6 +223,23 @@ test('the command has the same changes, of one device, until an instant and of d
   });
 });
 
+test('a day that was added and withdrawn since then is no change', async () => {
+  const fixture = await openReport();
+  await at(fixture, '01T01:00', [
+    [1, '01T00:00', 0],
+    [1, '02T00:00', 2400],
+  ]);
+  await at(fixture, '09T00:00', []);
+  const none = { ...site, streams: [] };
+  fixture.clock.set(Date.UTC(2026, 10, 10));
+  await rollUpSite(fixture.shard, none, fixture.clock.now());
+  await fixture.publish();
+  const changesSince = async (since: string) =>
+    (await fixture.get(`${PATH}?since=${since}&provisional=true`)).json();
+  expect(await changesSince('2026-11-02')).toMatchObject({ changes: [{ kind: 'withdrawn' }] });
+  expect(await changesSince('2026-11-01')).toMatchObject({ totals: { days: 0 }, changes: [] });
+});
+
 // This test comes last, because it changes a day.
 test('a token sees the changes of its devices, and the tag of an answer changes with it', async () => {
   const fixture = changed();

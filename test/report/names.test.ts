@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
+import { addSeries, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { openMeters } from './meter-support.ts';
 
@@ -43,6 +43,10 @@ test('devices are named by ids or configured names, in any case', async () => {
 
 test('the lake has the names of devices, their ids as text, the zone, and kWh', async () => {
   const at = await openNamed();
+  // Its readings were imported, so the stream has told nothing of it.
+  await addSeries(at.shard, 9, 4, 'roof');
+  await storeDays(at.shard, [{ day: '2026-11-18', device: 4, energyWh: 40 }]);
+  await at.publish();
   expect(
     await at.analyse(
       'SELECT device_id, name, energy_kwh FROM device JOIN device_daily_energy USING (device) ORDER BY device_id',
@@ -51,6 +55,7 @@ test('the lake has the names of devices, their ids as text, the zone, and kWh', 
     [deviceId(1), 'garage', 0.01],
     [deviceId(2), 'South roof', 0.02],
     [deviceId(3), null, 0.03],
+    [deviceId(4), null, 0.04],
   ]);
   expect(await at.analyse('SELECT timezone FROM workgroup')).toEqual([[at.workgroup.timezone]]);
   expect(

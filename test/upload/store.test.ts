@@ -179,6 +179,8 @@ test('registers become the growth between their values, and a fall is a fault wi
     expect(meters).toMatchObject([
       { fromRegister: true, readings: 6, firstMs: T0, lastMs: T0 + 8 * HOUR, energyWh: 575.25, faults: 1 },
     ]);
+    await store(registers(register(0, 0.1, 'GRID-2'), register(1, 0.3, 'GRID-2')));
+    expect((await current()).at(-1)).toEqual([0, 1, 0.2, 'measured', 1]);
   }));
 
 test('a value between two others cuts their interval in two, and a corrected one changes both beside it', () =>

@@ -1,7 +1,7 @@
 import { fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -232,6 +232,27 @@ test('a worker opens a workgroup that hibernates, unless the caller does not wan
   expect([asleep, opened]).toEqual([{ kind: 'not-running' }, []]);
   expect(await control.ask('acme', 'status', undefined)).toEqual({ kind: 'answer', answer: 'awake' });
   expect(opened).toEqual(['acme']);
+});
+
+test('each worker of a data folder is asked, until one can open the workgroup', async () => {
+  const dataDir = tempDir();
+  const workers = join(dataDir, 'control', 'workers');
+  for (const opened of ['acme', 'globex']) {
+    const canWake = async (workgroupId: string) => workgroupId === opened;
+    const run = async () => opened as never;
+    const worker = createControlServer({ dataDir, pipeline: { run }, canWake, logger: silentLogger });
+    onTestFinished(() => worker.end());
+    await worker.listen();
+    // The next worker has the same process id, so its file would replace this one.
+    renameSync(join(workers, `${process.pid}.json`), join(workers, `${opened}.json`));
+  }
+  const control = createControl(dataDir);
+  for (const workgroupId of ['acme', 'globex']) {
+    const answer = await control.ask(workgroupId, 'status', undefined);
+    expect(answer).toEqual({ kind: 'answer', answer: workgroupId });
+    expect(await control.reaches(workgroupId)).toBe(true);
+  }
+  expect(await control.ask('unknown', 'status', undefined)).toEqual({ kind: 'not-running' });
 });
 
 describe('a failure', () => {
