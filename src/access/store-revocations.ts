@@ -63,7 +63,8 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
   const stored = new Set<string>();
   let listAtMs = 0;
   let pausedUntilMs = 0;
-  let isFailing = false;
+  /** Why the last attempt failed. Undefined if it succeeded. */
+  let failure: string | undefined;
 
   async function readStored(signal: AbortSignal): Promise<void> {
     const known = files.revoked();
@@ -99,20 +100,20 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
     if (performance.now() < pausedUntilMs) return;
     try {
       await action();
-      isFailing = false;
+      failure = undefined;
     } catch (error) {
       pausedUntilMs = performance.now() + RETRY_PAUSE_MS;
-      if (!isFailing && !ended.signal.aborted)
+      if (failure === undefined && !ended.signal.aborted)
         logger.warn({ error: errorMessage(error) }, 'access.revocations-not-stored');
-      isFailing = true;
+      failure = errorMessage(error);
     }
   }
 
   await attempt(() => inTime(store, synchronize));
-  if (isFailing && !existsSync(file))
+  if (failure !== undefined && !existsSync(file))
     throw new TransientError(
       'RevocationsUnknown',
-      `the revoked tokens in ${store.address} cannot be read, and this machine has never read them, so it would accept them; start again when the bucket answers`,
+      `the revoked tokens cannot be read (${failure}), and this machine has never read them, so it would accept them; start again when the bucket answers`,
     );
   const repeating = repeat(LOOK_EVERY_MS, startTimer, () => attempt(() => synchronize(ended.signal)));
   return async () => {

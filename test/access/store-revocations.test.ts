@@ -5,14 +5,19 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { ensureKeys } from '../../src/access/keys.ts';
 import { syncRevocations } from '../../src/access/store-revocations.ts';
-import { systemClock } from '../../src/lib/time.ts';
+import { openTokenFiles } from '../../src/access/token-files.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { SECOND_MS, systemClock } from '../../src/lib/time.ts';
 import { startSystemTimer } from '../../src/lib/timer.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { s3Failure } from '../../src/storage/s3-failure.ts';
 import { serviceStore } from '../../src/storage/workgroup-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 const timeout = 240_000;
@@ -134,6 +139,44 @@ test.runIf(isFull && !s3Missing)(
     await losing.start('new');
   },
 );
+
+test('between two lists of the store, new revocations are stored without a list', async () => {
+  const dataDir = tempDir();
+  const folder = createFolderStore(join(dataDir, 'store'));
+  let lists = 0;
+  const store: typeof folder = {
+    ...folder,
+    list(prefix, options) {
+      lists++;
+      return folder.list(prefix, options);
+    },
+  };
+  const { startTimer, advance } = createTestClock();
+  const stop = await syncRevocations({ dataDir, store, startTimer, logger: silentLogger });
+  onTestFinished(stop);
+  openTokenFiles(join(dataDir, 'access')).addRevoked({ tokenId: 'lost', revokedAtMs: 1 });
+  await until('it is stored', async () => {
+    await advance(SECOND_MS);
+    return (await folder.get('revoked/lost')) !== undefined;
+  });
+  expect(lists).toBe(1);
+});
+
+test('a machine that has never read the revoked tokens says why it cannot', async () => {
+  const dataDir = tempDir();
+  const store = createFolderStore(join(dataDir, 'store'));
+  const refusing: typeof store = {
+    ...store,
+    list() {
+      throw s3Failure('s3://energy', 'list', { status: 403, text: '<Code>AccessDenied</Code>' });
+    },
+  };
+  const { startTimer } = createTestClock();
+  const start = syncRevocations({ dataDir, store: refusing, startTimer, logger: silentLogger });
+  await expect(start).rejects.toThrow(
+    /AccessDenied.*it needs s3:ListBucket\), and this machine has never read them/,
+  );
+});
 
 test.skipIf(s3Missing)('a damaged object counts, and other objects change nothing', { timeout }, async () => {
   const { start, issue, store } = await setUp();
