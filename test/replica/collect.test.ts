@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { createBackgroundCollection } from '../../src/pipeline/collect-in-background.ts';
 import { analyticsKey } from '../../src/publish/lake-layout.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { objectKeys } from '../../src/replica/replica-commit.ts';
@@ -9,6 +11,7 @@ import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 import { age, keysOf, machine, stores, work } from './replica-fixture.ts';
 
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
@@ -132,6 +135,36 @@ test('a collection is due an hour after the last one of any owner, or if the clo
     dueLater.push(b.owner.isCollectionDue());
   }
   expect(dueLater).toEqual([false, true, true]);
+});
+
+test('a collection that fails is logged, and the next commit does not fail with it', async () => {
+  const store = folderStore();
+  const failing: FolderStore = {
+    ...store,
+    list: (prefix, options) => {
+      if (prefix === 'files/') throw new Error('the list was refused');
+      return store.list(prefix, options);
+    },
+  };
+  const clock = createTestClock();
+  const { owner, grow } = await work(machine(), failing, clock);
+  await owner.mirror(await grow());
+  clock.leap(HOUR_MS);
+  const logged: unknown[] = [];
+  const warn = (fields: object, event: string) => void logged.push({ ...fields, event });
+  const collection = createBackgroundCollection({
+    owner,
+    workgroupId: WORKGROUP,
+    onLost: (error) => logged.push(error),
+    logger: { ...silentLogger, warn } as Logger,
+  });
+  collection.startIfDue();
+  await until('it is logged', () => logged.length > 0);
+  expect(logged).toEqual([
+    { workgroup: WORKGROUP, error: 'the list was refused', event: 'bucket.not-collected' },
+  ]);
+  await collection.interrupt();
+  expect(await owner.mirror(await grow())).toMatchObject({ kind: 'mirrored' });
 });
 
 test('what was uploaded for a commit that failed is uploaded again after it was deleted', async () => {
