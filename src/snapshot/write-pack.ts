@@ -69,9 +69,7 @@ export async function writePack(
         batch.map(async ({ index, bytes }) => {
           const sha256 = sha256OfBlock(bytes);
           const before = previous?.blocks[index];
-          // The first block is always written. It is small and always changes, so packs of two different
-          // files are never equal.
-          if (before?.sha256.equals(sha256) && index > 0) return { kept: before, sha256 };
+          if (before?.sha256.equals(sha256)) return { kept: before, sha256 };
           const packed = await compress(bytes, {
             params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
           });
