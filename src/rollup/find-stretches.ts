@@ -36,7 +36,8 @@ export async function findStretches(context: RollUpContext): Promise<Touched> {
   const stretches: Stretch[] = [];
   for (const stretch of joinToFewStretches(days)) {
     const last = stretches.at(-1);
-    // Without a reading between them, both stretches would compute the same silence.
+    // Without a reading between them, both stretches would compute the same silence. The result is the same,
+    // but the work is done twice.
     if (last && (await isSilent(context, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
     else stretches.push(stretch);
   }
