@@ -53,15 +53,15 @@ FROM batch
 WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT;
 
 -- name: find_open_imports
--- Returns imports that do not count yet: those that are landing, and those that were given up and are
--- the last import of their content and of their path.
+-- Returns imports that do not count yet: those that are landing, and those that were given up and are the
+-- last import of their path, unless their content has landed since then from another path.
 -- Columns: path, state, rows_read, updated_at_ms
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
 FROM import_file
 QUALIFY state = 'landing' OR (
   state = 'dropped'
-  AND import_id = max(import_id) OVER (PARTITION BY content_hash)
   AND import_id = max(import_id) OVER (PARTITION BY path)
+  AND import_id > coalesce(max(import_id) FILTER (state = 'landed') OVER (PARTITION BY content_hash), -1)
 )
 ORDER BY import_id;
 

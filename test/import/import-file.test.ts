@@ -173,6 +173,28 @@ describe('a file that was stopped', () => {
   });
 });
 
+test('an import that was given up is open until its content or its path has landed', async () => {
+  const shard = await openTestShard();
+  let importId = 0;
+  const open = async (path: string, content: string, state: 'dropped' | 'landed') => {
+    importId += 1;
+    await shard.transaction((connection) =>
+      connection.run(
+        `INSERT INTO import_file
+         VALUES ($importId, $path, 't', 1, $content, '', $state, 1, 1, 0, '{}', NULL, 0, 0)`,
+        { importId, path, content, state },
+      ),
+    );
+    return (await shard.status()).imports.map((one) => one.path);
+  };
+  expect(await open('/a', 'one', 'dropped')).toEqual(['/a']);
+  expect(await open('/a', 'one', 'dropped')).toEqual(['/a']);
+  // The same content, given up again under another name.
+  expect(await open('/b', 'one', 'dropped')).toEqual(['/a', '/b']);
+  expect(await open('/b', 'other', 'landed')).toEqual(['/a']);
+  expect(await open('/c', 'one', 'landed')).toEqual([]);
+});
+
 describe('again', () => {
   test('the same file does nothing, also under another name', async () => {
     const shard = await openTestShard();
