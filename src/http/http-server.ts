@@ -239,7 +239,10 @@ function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const [status, message] = brokenRequests[error.code ?? ''] ?? [400, 'this is not an HTTP request'];
+  const [status, message] = brokenRequests[error.code ?? ''] ?? [
+    400,
+    'this is not an HTTP request, or the Content-Length of the request before was less than its body',
+  ];
   endWithError(socket, status, 'InvalidRequest', message);
 }
 

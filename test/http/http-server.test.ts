@@ -174,12 +174,21 @@ describe('connections', () => {
     expect(received).toContain('"message":"Host: one only; this request has several"');
   });
 
-  test('data that is no HTTP request gets an error in our form, and the connection ends', async () => {
-    const received = await talk(setUp(), 'nonsense\r\n\r\n');
+  test.each([
+    ['data that is no HTTP request', 'nonsense\r\n\r\n'],
+    [
+      'a body that is longer than its Content-Length',
+      'POST /a HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n[1]',
+    ],
+  ])('%s gets an error in our form, and the connection ends', async (_, sent) => {
+    const app = setUp();
+    app.post('/a', async () => ({}));
+    const received = await talk(app, sent);
     expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toEqual({
       error: 'InvalidRequest',
-      message: 'this is not an HTTP request',
+      message:
+        'this is not an HTTP request, or the Content-Length of the request before was less than its body',
       status: 400,
       retryable: false,
     });
