@@ -10,6 +10,7 @@ test('a file is printed with its rows; also, that an import continued or had not
   const of = (outcome: Parameters<typeof describeFile>[0]['outcome']) =>
     describeFile({ shownPath: '/a/b.csv', outcome });
   expect(of(landed)).toBe('b.csv: 12,000 rows, 0 rejected\n');
+  expect(of({ ...landed, counts: { ...counts, rowsLanded: 1 } })).toBe('b.csv: 1 row, 0 rejected\n');
   expect(of({ ...landed, resumed: true })).toBe(
     'b.csv: 12,000 rows, 0 rejected, gone on with where it had stopped\n',
   );

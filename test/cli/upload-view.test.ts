@@ -53,7 +53,7 @@ test('an upload says how many rows are new, known already, and replaced', () => 
     ),
   ).toEqual([
     'may.csv: 1,200 rows stored, revision 1',
-    'june.csv: 1 rows stored, 7 known already, 2 earlier ones replaced, revision 4',
+    'june.csv: 1 row stored, 7 known already, 2 earlier ones replaced, revision 4',
     'july.csv: nothing to do, the same rows were already uploaded at 2026-06-01T06:00:00.000Z (--again lets them count again)',
   ]);
 });

@@ -5,7 +5,7 @@ import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backf
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
+import { formatCount, formatCountOf } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
 import type { BackfillRunProgress } from './backfill-run.ts';
@@ -85,7 +85,7 @@ export function describePlan(plan: AsJson<BackfillPlan>): string {
       : '';
   const footer = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
   if (pieces.length === 0) return `nothing to read\n${footer}`;
-  return `${table}${formatCount(pieces.length)} ${pieces.length === 1 ? 'piece' : 'pieces'}, ${of}, ${cost}${range}\n${footer}`;
+  return `${table}${formatCountOf(pieces.length, 'piece')}, ${of}, ${cost}${range}\n${footer}`;
 }
 
 export function describeBackfills(listed: ReadonlyArray<AsJson<ListedBackfill>>, columnsMax: number): string {

@@ -7,6 +7,7 @@ import { REJECTED_KEPT_MAX } from '../../import/rejections.ts';
 import { formatInstant } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
+import { formatCountOf } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
 import type { ImportedFile, ImportRunProgress } from './import-run.ts';
@@ -50,7 +51,7 @@ function describeImportProgress(
   if (phase === 'checking') words.push('computing the checksum of the file');
   else {
     const rate = seconds > 0 ? rowsRead / seconds : 0;
-    words.push(`${rowsRead.toLocaleString('en')} rows`, `${Math.round(rate).toLocaleString('en')}/s`);
+    words.push(formatCountOf(rowsRead, 'row'), `${Math.round(rate).toLocaleString('en')}/s`);
     if (rowsExpected && rate > 0) words.push(`${formatSeconds((rowsExpected - rowsRead) / rate)} left`);
     if (rowsRejected > 0) words.push(`${rowsRejected.toLocaleString('en')} rejected`);
   }
@@ -107,7 +108,7 @@ function describeCounts({
   rowsLanded,
   rowsRejected,
 }: Pick<FileCounts, 'rowsLanded' | 'rowsRejected'>): string {
-  return `${rowsLanded.toLocaleString('en')} rows, ${rowsRejected.toLocaleString('en')} rejected`;
+  return `${formatCountOf(rowsLanded, 'row')}, ${rowsRejected.toLocaleString('en')} rejected`;
 }
 
 function describeRejected({ rejected, rowsRejected }: FileCounts, examples: readonly RejectedRow[]): string {

@@ -4,7 +4,7 @@ import type { LandedImport } from '../../import/newest-imports.ts';
 import { formatInstant } from '../../lib/time.ts';
 import type { KnownImport } from '../../operate/known-imports.ts';
 import { newsOfImport } from '../import/import-news.ts';
-import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
+import { formatCount, formatCountOf, formatKwh } from '../terminal/format-numbers.ts';
 
 /** A finished import, with its problems. */
 export interface ListedNewestImport extends LandedImport {
@@ -23,7 +23,7 @@ export function describeImport(workgroupId: string, listed: KnownImport): string
 }
 
 function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: KnownImport): string {
-  const rows = `${rowsRead.toLocaleString('en')} rows`;
+  const rows = formatCountOf(rowsRead, 'row');
   const updatedAt = formatInstant(updatedAtMs);
   if (isUnderWay) return `in progress, ${rows} read at ${updatedAt}`;
   return state === 'landing'
@@ -41,7 +41,7 @@ export function describeNewestImport(
     warning === undefined
       ? energyInWords(summary)
       : `WARNING: ${warning.split(/\n|\\u000a/)[0]} "wattline import ${path} --table ${summary.table} --dry-run" shows details`;
-  return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${formatCount(rowsLanded)} rows${rejected}; ${became}\n`;
+  return `import: ${workgroupId}, ${path}: imported at ${formatInstant(landedAtMs)}, ${formatCountOf(rowsLanded, 'row')}${rejected}; ${became}\n`;
 }
 
 const SOURCES_SHOWN_MAX = 4;
@@ -55,8 +55,8 @@ function energyInWords({ fields, firstDay, lastDay, devices, months }: ImportSum
   const energy =
     months.length === 0
       ? 'no energy'
-      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${formatCount(devices)} ${devices === 1 ? 'device' : 'devices'} from ${firstDay} to ${lastDay}`;
-  return `${formatCount(taken)} readings accepted${rejected > 0 ? `, ${formatCount(rejected)} rejected` : ''}; ${energy}`;
+      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${formatCountOf(devices, 'device')} from ${firstDay} to ${lastDay}`;
+  return `${formatCountOf(taken, 'reading')} accepted${rejected > 0 ? `, ${formatCount(rejected)} rejected` : ''}; ${energy}`;
 }
 
 function sumOf(numbers: readonly number[]): number {

@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../../config/config.ts';
 import { formatInstant, formatLocal } from '../../lib/time.ts';
 import type { BudgetSummary, MeterSummary } from '../../upload/list-uploads.ts';
 import type { BudgetRow, MeterRow, Upload } from '../../upload/upload-rows.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
+import { formatCount, formatCountOf } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import type { PutFile } from './upload-run.ts';
 
@@ -20,7 +20,7 @@ function describeOutcome(outcome: PutFile['outcome']): string {
     case 'stored': {
       const unchanged = outcome.unchanged > 0 ? `, ${formatCount(outcome.unchanged)} known already` : '';
       const replaced = outcome.replaced > 0 ? `, ${formatCount(outcome.replaced)} earlier ones replaced` : '';
-      return `${formatCount(outcome.stored)} rows stored${unchanged}${replaced}, revision ${outcome.revision}`;
+      return `${formatCountOf(outcome.stored, 'row')} stored${unchanged}${replaced}, revision ${outcome.revision}`;
     }
     case 'stored-before':
       return `nothing to do, the same rows were already uploaded at ${formatInstant(outcome.receivedAtMs)} (--again lets them count again)`;
