@@ -139,7 +139,9 @@ test('changes have pages, and the totals cover all pages', async () => {
   expect(seen).toEqual(all.changes);
   const rows = await fixture.get(`${PATH}?since=2026-11-03&limit=2&format=csv`);
   const next = rows.headers.get('wattline-next');
-  expect((await rows.text()).trim().split('\r\n')).toHaveLength(3);
+  const lines = (await rows.text()).trim().split('\r\n');
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toContain(`2026-11-01,${deviceId(1)},garage,roof,restated,2400,2500,`);
   const rest = await fixture.get(`${PATH}?since=2026-11-03&limit=2&format=csv&page=${next}`);
   expect([(await rest.text()).trim().split('\r\n').length, rest.headers.get('wattline-next')]).toEqual([
     2,

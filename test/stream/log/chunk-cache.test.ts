@@ -49,6 +49,9 @@ test('a full cache keeps the newest chunks', () => {
   for (const chunk of log) cache.add(chunk);
   expect(cache.chunkFrom(log[19]!.firstOffset)).toBe(log[19]);
   expect(cache.chunkFrom(log[0]!.firstOffset)).toBeUndefined();
+  // A chunk that is added again takes no room.
+  for (let again = 0; again < 5; again++) cache.add(log[19]!);
+  expect(cache.chunkFrom(log[18]!.firstOffset)).toBe(log[18]);
   cache.add(log[0]!);
   expect(cache.chunkFrom(log[0]!.firstOffset)).toBeUndefined();
   expect(cache.chunkFrom(log[19]!.lastOffset)).toBe(log[19]);

@@ -48,6 +48,14 @@ test('without a jump the floor is the retention before now, also with a slow dri
   }
 });
 
+test('the floor is a whole number of milliseconds, also after a jump', () => {
+  const at = setUp();
+  at.set(10 * HOUR_MS);
+  at.retention.floorMs();
+  at.pass(0.4);
+  expect(Number.isInteger(at.retention.floorMs())).toBe(true);
+});
+
 test('after a jump forward messages keep their full retention, and then the new time counts', () => {
   const at = setUp();
   at.retention.floorMs();

@@ -315,3 +315,20 @@ function slowStore(log: StreamLog, clock: TestClock): StreamLog {
     },
   };
 }
+
+test('all messages of an answer come from one log, even if the log is lost while the request is held', async () => {
+  const { clock, log, start } = setUp();
+  const next = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e9, logger: silentLogger });
+  onTestFinished(() => next.close());
+  await next.append(telemetryBatch(1));
+  await clock.advance(10);
+  await log.append(telemetryBatch(3));
+  let current: StreamLog = log;
+  const state = start({}, new Proxy(log, { get: (_, name) => Reflect.get(current, name) }));
+  await clock.advance(10);
+  current = next;
+  await next.append(telemetryBatch(2));
+  await log.append(telemetryBatch(1));
+  await clock.advance(10);
+  expect(state.answer).toMatchObject({ count: 3, upToDate: false, epoch: (await log.bounds()).epoch });
+});
