@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
-import { connect as connectTcp } from 'node:net';
+import { request as httpRequest, IncomingMessage } from 'node:http';
+import { connect as connectTcp, Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SOCKET_PATH } from '../../../src/contract/socket-events.ts';
+import { createLobby } from '../../../src/stream/socket/socket-lobby.ts';
 import type { StreamSocketOptions } from '../../../src/stream/socket/stream-socket.ts';
 import { openRaw, openRawWith } from '../../support/raw-socket.ts';
 import { connectTo } from '../../support/socket-client.ts';
@@ -171,6 +172,23 @@ describe('connections that have not authenticated', () => {
     await closed;
     expect(socket.counts()).toMatchObject({ sockets: 0, waiting: 0 });
   });
+});
+
+test('a connection that opens after its place was given up is closed', async () => {
+  const { startTimer, advance } = createTestClock();
+  const lobby = createLobby({
+    connectionsMax: 10,
+    waitingPerAddressMax: 10,
+    waitingMsMax: 5_000,
+    countInside: () => 0,
+    startTimer,
+  });
+  const request = new IncomingMessage(new Socket());
+  expect(lobby.enter(request)).toBeUndefined();
+  await advance(5_000);
+  const closed: boolean[] = [];
+  lobby.opened(request, { once: () => undefined, close: (discard) => closed.push(discard) });
+  expect(closed).toEqual([true]);
 });
 
 test.each(['socketsPerTokenMax', 'socketsPerWorkgroupMax'] as const)(
