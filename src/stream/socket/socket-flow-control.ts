@@ -72,7 +72,6 @@ export function createFlowControl({ connection, startTimer, isFarBehind }: FlowC
       while (!isOpen()) {
         if (!(await movement()) && !isOpen() && (await isFarBehind())) return false;
       }
-      wake = undefined;
       return true;
     },
     sending() {
