@@ -10,7 +10,10 @@ import { type CaseReading, DEVICE, type EnergySite } from '../rollup/rollup-fixt
 import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 /** A correction as a case writes it: of the usual device and source, with instants as text. */
-export type CaseCorrection = Record<string, unknown> & { kind: CorrectionRequest['kind'] };
+export type CaseCorrection = Record<string, unknown> & {
+  kind: CorrectionRequest['kind'];
+  like?: { device: string; source: string };
+};
 
 /**
  * A case of test/golden/corrections: what is measured, what is corrected, and what the days are before and
@@ -39,12 +42,18 @@ export function correctionCases(): CorrectionCase[] {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-export function siteOf({ timezone, energyStreams }: CorrectionCase): EnergySite {
-  return { timezone, streams: energyStreams };
+/** One site with the streams of cases of one zone. Each case has its own table. */
+export function siteOf(cases: readonly CorrectionCase[]): EnergySite {
+  const streams = cases.flatMap(({ id, energyStreams }) =>
+    energyStreams.map((stream) => ({ ...stream, table: id })),
+  );
+  return { timezone: cases[0]!.timezone, streams };
 }
 
-export function readingsOf({ readings }: CorrectionCase): CaseReading[] {
-  return readings.flatMap(({ every, until, ...reading }) => {
+/** The readings of a case, by this device and in the table of the case. */
+export function readingsOf({ id, readings }: CorrectionCase, device: string): CaseReading[] {
+  return readings.flatMap(({ every, until, ...shown }) => {
+    const reading = { ...shown, table: id, device };
     if (every === undefined || until === undefined) return [reading];
     const stepMs = parseQuantity('duration', every)!;
     const startMs = Date.parse(reading.event_time);
@@ -57,30 +66,31 @@ export function readingsOf({ readings }: CorrectionCase): CaseReading[] {
 
 export const NOW_MS = Date.UTC(2030, 0, 2);
 
-/** Stores a correction of the usual device, at a time when all days are over. */
+/** Stores a correction, by default of the usual device and at a time when all days are over. */
 export async function correct(
   shard: Shard,
   correction: CaseCorrection,
   {
+    device = DEVICE,
     source = 'default',
     dryRun = false,
     nowMs = NOW_MS,
-  }: { source?: string; dryRun?: boolean; nowMs?: number } = {},
+  }: { device?: string; source?: string; dryRun?: boolean; nowMs?: number } = {},
 ) {
   const { from, to, ...rest } = correction;
-  const of = correction.kind === 'undo' ? {} : { device: DEVICE, source };
+  const of = correction.kind === 'undo' ? {} : { device, source };
   const times = from === undefined ? {} : { fromMs: Date.parse(String(from)), toMs: Date.parse(String(to)) };
   const request = { reason: 'because', ...of, ...times, ...rest } as CorrectionRequest;
   return storeCorrection(shard, request, { author: 'test', dryRun, nowMs, closeAfterMs: 2 * DAY_MS });
 }
 
 /** Wh and flags by day, of one source. */
-export async function daysOf(shard: Shard, source = 'default') {
+export async function daysOf(shard: Shard, source = 'default', device = DEVICE) {
   const rows = await rowsOf(
     shard,
     `SELECT day::VARCHAR AS day, energy_wh::DOUBLE AS wh, (
        SELECT coalesce(string_agg(flag, ',' ORDER BY flag), '') FROM quality_flag WHERE d.flags & bit > 0) AS flags
-     FROM daily_energy d WHERE source = '${source}' ORDER BY day`,
+     FROM daily_energy d WHERE device = '${device}' AND source = '${source}' ORDER BY day`,
   );
   return {
     wh: Object.fromEntries(rows.map(({ day, wh }) => [String(day), wh as number])),
@@ -91,11 +101,16 @@ export async function daysOf(shard: Shard, source = 'default') {
 }
 
 /** Wh of the intervals of the field that the day is read from, as they are reported, by start. */
-export async function toldIntervalsOf(shard: Shard, source = 'default'): Promise<Record<string, number>> {
+export async function toldIntervalsOf(
+  shard: Shard,
+  source = 'default',
+  device = DEVICE,
+): Promise<Record<string, number>> {
   const rows = await rowsOf(
     shard,
     `SELECT interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh
-     FROM reported_interval i JOIN series s USING (series_id) WHERE s.source = '${source}' ORDER BY ALL`,
+     FROM reported_interval i JOIN series s USING (series_id)
+     WHERE s.device = '${device}' AND s.source = '${source}' ORDER BY ALL`,
   );
   return Object.fromEntries(
     rows.map(({ start_ms, wh }) => [
@@ -113,7 +128,8 @@ export async function stateOf(shard: Shard) {
   const of = (sql: string) => rowsOf(shard, sql);
   return {
     days: await of(
-      `SELECT day::VARCHAR AS day, source, energy_wh::DOUBLE AS wh, method, flags, coverage FROM daily_energy ORDER BY ALL`,
+      `SELECT day::VARCHAR AS day, device::VARCHAR AS device, source, energy_wh::DOUBLE AS wh, method, flags, coverage
+       FROM daily_energy ORDER BY ALL`,
     ),
     told: await of(
       'SELECT s.stream_id, s.source, interval_start_ms::DOUBLE AS start_ms, energy_wh::DOUBLE AS wh, covered_ms, flags FROM reported_interval JOIN series s USING (series_id) WHERE covered_ms > 0 OR energy_wh <> 0 ORDER BY ALL',
