@@ -54,12 +54,15 @@ export function messagesOf(streams: readonly RandomStream[]): Message[] {
   );
 }
 
-/** A warehouse into which parts have come one after the other, rolled up after each. */
+/**
+ * A warehouse into which parts have come one after the other, rolled up after each. In the soak it has two
+ * threads, so that rows come in any order.
+ */
 export async function rolledUp(
   site: EnergySite,
   parts: readonly (readonly CaseReading[])[],
   nowsMs: readonly UtcMs[] = [],
-  threads = 2,
+  threads = rounds(1, 2),
 ): Promise<Shard> {
   const shard = await openTestShard({ threads });
   await shard.withAllThreads(async () => {

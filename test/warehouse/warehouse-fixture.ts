@@ -11,8 +11,8 @@ import { putEmptyWarehouse } from './empty-warehouse.ts';
 
 /**
  * A shard, in a separate folder unless `path` says where, closed when the test has finished. It has one
- * thread, because two cost a fifth more of the processor with the few rows of a test. Properties have two, so
- * that rows come in any order.
+ * thread, because two cost a fifth more of the processor with the few rows of a test. One property has two,
+ * and all have two in the soak, so that rows come in any order.
  */
 export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<Shard> {
   const path = more.path ?? join(tempDir(), 'acme.duckdb');
