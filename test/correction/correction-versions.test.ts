@@ -50,7 +50,7 @@ const read = (
     })),
   );
 
-/** A warehouse with the readings of all devices, rolled up, because each roll-up costs a third of a second. */
+/** A warehouse with the readings of all devices, rolled up once: each roll-up costs a third of a second. */
 const openPlant = filledShard(async (shard) => {
   await read(shard, EVEN, ['01T00:00', 0], ['02T00:00', 2_400], ['03T00:00', 4_800]);
   await read(shard, WRONG, ['01T00:00', 0], ['01T12:00', 40_000], ['02T00:00', 2_400], ['03T00:00', 4_800]);
