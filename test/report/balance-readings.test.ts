@@ -338,17 +338,19 @@ test('a net register is import when it rises and export when it falls, also for 
   }
 });
 
+/** Production and import are known until 12:00, export until 11:30. */
+const untilNoon = siteWith([
+  ...steady(deviceId(62), 'import', () => 10).slice(0, 49),
+  ...steady(deviceId(62), 'export', () => 4).slice(0, 47),
+  ...steady(deviceId(61), 'pv', () => 20).slice(0, 49),
+]);
+
+// It is the last test of the workgroup of sites, because it sets the clock.
 test('a day that is not over is answered up to now, and its newest hour waits for late data', async () => {
-  const until = (wh: number, source: string, last: number) =>
-    steady(meter, source, () => wh).slice(0, last + 1);
-  // Import is known until 12:00, export until 11:30.
-  const at = await openReadings(
-    [register],
-    [...until(10, 'import', 48), ...until(4, 'export', 46), ...steady(roof, 'pv', () => 20).slice(0, 49)],
-  );
+  const { clock } = workgroupOfSites();
   const intervalsAt = async (time: string) => {
-    at.clock.set(Date.parse(`2026-06-02T${time}:00Z`));
-    const { '2026-06-02': told } = await at.ask('2026-06-02');
+    clock.set(Date.parse(`2026-06-02T${time}:00Z`));
+    const { '2026-06-02': told } = await untilNoon('2026-06-02');
     return [told?.intervals, told?.productionWh, told?.coverage];
   };
   // 46 intervals are known by all sources at first. Readings for 11:30 and 11:45 can still come.
@@ -363,7 +365,7 @@ test('a day that is not over is answered up to now, and its newest hour waits fo
   for (const [time, ...wanted] of sampled(told, 2))
     expect([time, ...(await intervalsAt(time))]).toEqual([time, wanted[0], wanted[1], wanted[2]]);
   // The sources of a day are listed even if some of its intervals are not known.
-  at.clock.set(Date.parse('2026-06-02T12:45:00Z'));
-  const { '2026-06-02': incomplete } = await at.ask('2026-06-02');
+  clock.set(Date.parse('2026-06-02T12:45:00Z'));
+  const { '2026-06-02': incomplete } = await untilNoon('2026-06-02');
   expect(incomplete?.parts.map(({ source }) => source)).toEqual(['pv', 'export', 'import']);
 });
