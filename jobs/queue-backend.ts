@@ -6,6 +6,7 @@ import type { Config } from '../src/config/config.ts';
 import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
+import { createRedisClients } from '../src/redis/redis-clients.ts';
 import { KEY_PREFIX } from '../src/redis/redis-keys.ts';
 import { createRedisSubscriptions } from '../src/redis/redis-subscriptions.ts';
 import { watchOutage } from '../src/redis/watch-outage.ts';
@@ -100,33 +101,20 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
 
 async function openRedis(options: { url: string; logger: Logger; leaseMs: number }): Promise<QueueBackend> {
   const { url, logger, leaseMs } = options;
-  // Loaded at first use, because most services have no Redis.
-  const { Redis } = await import('ioredis');
   const workerId = randomUUID();
   const released = releasedChannel(KEY_PREFIX);
-  const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
-  // Queue commands wait for the store. Lease commands fail soon, because the lease runs out meanwhile.
-  const queueConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
-  const leaseConnection = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    retryStrategy,
-    lazyConnect: true,
+  // Lease commands fail soon, because the lease runs out meanwhile. Queue commands wait for the store.
+  const { commands: leaseConnection, news: toldConnection } = await createRedisClients({
+    url,
+    commandTimeoutMs: COMMAND_TIMEOUT_MS,
+    isWatched: () => true,
   });
-  const toldConnection = new Redis(url, {
-    maxRetriesPerRequest: null,
-    retryStrategy,
-    lazyConnect: true,
-    // `createRedisSubscriptions` does it.
-    autoResubscribe: false,
-  });
+  const queueConnection = toldConnection.duplicate();
   const connections = [queueConnection, leaseConnection, toldConnection];
   let isClosed = false;
   const { host } = new URL(url);
   const outage = watchOutage(queueConnection, host, 'queue', logger);
   const news = new EventEmitter<{ told: [message: string]; released: []; recovered: [] }>();
-  for (const connection of [leaseConnection, toldConnection]) connection.on('error', () => undefined);
   try {
     await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);

@@ -107,7 +107,7 @@ describe('a breach is found and explained', () => {
     ],
     ['src/stream/x.ts', `import {\n  a,\n  b,\n} from 'bullmq';`, 'bullmq lives in jobs/'],
     ['src/stream/x.ts', `import 'ioredis';`, 'ioredis lives in'],
-    ['jobs/x.ts', `import { Redis } from 'ioredis';`, 'ioredis lives in jobs/queue-backend.ts'],
+    ['jobs/x.ts', `import { Redis } from 'ioredis';`, 'ioredis lives in src/redis/redis-clients.ts'],
     ['src/contract/x.ts', `import { decode } from 'cbor-x';`, 'cbor-x is not a dependency in package.json'],
     ['src/rollup/x.ts', `import { DuckDBInstance } from '@duckdb/node-api';`, '@duckdb/node-api lives in'],
     [

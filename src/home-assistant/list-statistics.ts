@@ -1,3 +1,4 @@
+import { unitFactor } from '../lib/units.ts';
 import type { HomeAssistant } from './connect-home-assistant.ts';
 import { statisticsListSchema } from './home-assistant-messages.ts';
 
@@ -10,9 +11,6 @@ export interface Statistic {
   /** Its unit in Home Assistant. */
   unit: string;
 }
-
-const ENERGY_UNITS = ['Wh', 'kWh', 'MWh', 'GWh'];
-const POWER_UNITS = ['W', 'kW', 'MW'];
 
 /** Statistics with energy or power, sorted by id. Others, such as temperatures, are left out. */
 export async function listStatistics(homeAssistant: HomeAssistant): Promise<Statistic[]> {
@@ -28,8 +26,10 @@ export async function listStatistics(homeAssistant: HomeAssistant): Promise<Stat
     }): Statistic[] => {
       const unit = statistics_unit_of_measurement ?? '';
       const hasMean = has_mean === true || (mean_type ?? 0) !== 0;
-      if (has_sum && ENERGY_UNITS.includes(unit)) return [{ id: statistic_id, name, kind: 'energy', unit }];
-      if (hasMean && POWER_UNITS.includes(unit)) return [{ id: statistic_id, name, kind: 'power', unit }];
+      if (has_sum && unitFactor('energy', unit) !== undefined)
+        return [{ id: statistic_id, name, kind: 'energy', unit }];
+      if (hasMean && unitFactor('power', unit) !== undefined)
+        return [{ id: statistic_id, name, kind: 'power', unit }];
       return [];
     },
   );

@@ -9,15 +9,17 @@ const RECONNECT_AFTER_MS_MAX = SECOND_MS;
 const SENTINEL_PORT = 26_379;
 
 /**
- * Creates the two clients of a connection: one for commands, one for news. They are not connected yet.
+ * Creates the two clients of a connection: one for commands, one for news. They are not connected yet. All
+ * clients of a service are made here, so this is the place for options such as those of TLS.
  * @param options.isWatched false during the start. Sentinels that lead nowhere then end it
  */
 export async function createRedisClients(options: {
   url: string;
   sentinels?: readonly string[] | undefined;
+  commandTimeoutMs?: number;
   isWatched: () => boolean;
 }): Promise<{ commands: Redis; news: Redis }> {
-  const { url, isWatched } = options;
+  const { url, commandTimeoutMs = COMMAND_TIMEOUT_MS, isWatched } = options;
   const { hostname, protocol } = new URL(url);
   // Loaded at first use, because it takes a tenth of the CPU of a start, and most services have no Redis.
   const { Redis } = await import('ioredis');
@@ -35,7 +37,7 @@ export async function createRedisClients(options: {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    commandTimeout: commandTimeoutMs,
     retryStrategy,
     lazyConnect: true,
     // After a fail-over the old master is a replica. Reconnecting finds the new master.

@@ -38,13 +38,16 @@ async function openHome(): Promise<{ server: HomeAssistantServer; cwd: string; a
 
 const monthPath = ({ url }: HomeAssistantServer) => `${new URL(url).host}/home-assistant-2025-12.csv`;
 
-test('statistics with energy or power are listed, and others are not', async () => {
-  const { cwd, args } = await openHome();
+test('statistics in any known unit of energy or power are listed, and others are not', async () => {
+  const { server, cwd, args } = await openHome();
+  server.statistics.set('sensor.heat', { unit: 'MJ', kind: 'sum', name: null, startMs, values: [1] });
+  server.statistics.set('sensor.gas', { unit: 'm³', kind: 'sum', name: null, startMs, values: [1] });
   const { code, stdout, stderr } = await runCommand([...args, '--list'], { cwd });
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/sensor\.pump_power +power +kW\n/);
   expect(stdout).toMatch(/sensor\.pv_energy +energy +kWh +PV\n/);
-  expect(stdout).not.toContain('outside');
+  expect(stdout).toMatch(/sensor\.heat +energy +MJ\n/);
+  expect(stdout).not.toMatch(/outside|gas/);
 });
 
 test('a preview shows the rows of a month, and names it after Home Assistant and not after a temporary file', async () => {

@@ -252,10 +252,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
   {
     bullmq: { homes: ['jobs/'] },
     '@electric-sql/pglite': { homes: ['jobs/'] },
-    ioredis: {
-      homes: ['jobs/queue-backend.ts', 'jobs/leases.ts', 'src/redis/redis-clients.ts'],
-      types: ['src/redis/'],
-    },
+    ioredis: { homes: ['src/redis/redis-clients.ts'], types: ['src/redis/', 'jobs/'] },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
       homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/', 'src/backup/'],
