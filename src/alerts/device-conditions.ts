@@ -1,4 +1,5 @@
 import type { ConditionSettings } from '../config/alert-settings.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { formatInstant, HOUR_MS } from '../lib/time.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
@@ -21,7 +22,7 @@ export const deviceIdle: AlertCondition<'deviceIdle'> = {
       ?.filter(({ siblings }) => siblings >= limit)
       .map(({ device, source, day, siblings }) => ({
         subject: `${device} ${source}`,
-        text: `${facts.nameOf(device)}, ${source}, reports and has 0 Wh on ${day}, while ${siblings} others have energy`,
+        text: `${facts.nameOf(device)}, ${source}, reports and has 0 Wh on ${day}, while ${formatCountOf(siblings, 'other has', 'others have')} energy`,
       })),
 };
 

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Commit, isFormatOne, type LakeFile } from '../publish/commit-schema.ts';
 import { commitKey, fileKey } from '../publish/lake-layout.ts';
@@ -175,7 +176,7 @@ async function verifyFile(
       throw broken('it does not exist, but a commit names it');
     const [counted] = await query<{ row_count: number }>(connection, 'publish/verify_file', { path });
     if (counted!.row_count !== file.rows)
-      throw broken(`it has ${counted!.row_count} rows instead of the noted ${file.rows}`);
+      throw broken(`it has ${formatCountOf(counted!.row_count, 'row')} instead of the noted ${file.rows}`);
     if (file.energyWh === undefined) return;
     const [energy] = await query<{ energy_wh: number }>(connection, 'publish/sum_file_energy', { path });
     // Beyond 2^53 the last digits of a sum depend on the order.

@@ -1,4 +1,5 @@
 import { parseCsvTable } from '../foreign-table/parse-csv-table.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 
 /** A row of a CSV file by column names, without empty cells. */
 type Row = Record<string, string>;
@@ -64,7 +65,7 @@ function readRows(text: string, needed: readonly string[], itemsOf: (rows: Row[]
   if (odd)
     return {
       kind: 'problem',
-      message: `is not a CSV file: line ${odd.line} has ${odd.cells.length} cells, and the first line names ${head.cells.length} columns`,
+      message: `is not a CSV file: line ${odd.line} has ${formatCountOf(odd.cells.length, 'cell')}, and the first line names ${formatCountOf(head.cells.length, 'column')}`,
     };
   const names = namesOf(head.cells);
   return {

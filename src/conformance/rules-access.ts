@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { formatCountOf } from '../lib/format-count.ts';
 import { must } from './breach.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample-messages.ts';
@@ -85,7 +86,7 @@ export const accessRules: readonly Rule[] = [
       const seen = await readToTail(probe, `offset=${messages[0]!.offset}`, { token });
       must(
         seen.messages.length === 0,
-        () => `${seen.messages.length} messages of a device that is in no group`,
+        () => `${formatCountOf(seen.messages.length, 'message')} of a device that is in no group`,
         seen.sent,
       );
       const last = messages.at(-1)!.offset;

@@ -1,3 +1,4 @@
+import { formatCountOf } from '../lib/format-count.ts';
 import { Breach, must, NotTestable } from './breach.ts';
 import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
@@ -84,7 +85,11 @@ export const answerRules: readonly Rule[] = [
       const answer = await sampleRead(probe);
       const count = integerOf(itemMember(answer.item, 'count'));
       const { length } = batchOf(answer).messages;
-      must(count === BigInt(length), () => `count ${count} with ${length} messages`, answer.sent);
+      must(
+        count === BigInt(length),
+        () => `count ${count} with ${formatCountOf(length, 'message')}`,
+        answer.sent,
+      );
     },
   },
   {

@@ -1,3 +1,4 @@
+import { formatCountOf } from '../lib/format-count.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { must } from './breach.ts';
 import { contractSections, type Rule } from './rule.ts';
@@ -20,7 +21,7 @@ export const limitRules: readonly Rule[] = [
     async check(probe) {
       const { messages } = await sampleOf(probe);
       const { sent, upToDate, ...seen } = batchOf(await probe.read(`offset=${messages[0]!.offset}&limit=2`));
-      must(seen.messages.length === 2, () => `${seen.messages.length} messages`, sent);
+      must(seen.messages.length === 2, () => formatCountOf(seen.messages.length, 'message'), sent);
       must(upToDate === false, () => `upToDate is ${shorten(upToDate)} with more to come`, sent);
     },
   },
@@ -69,7 +70,7 @@ export const limitRules: readonly Rule[] = [
       const { messages, upToDate, sent } = batchOf(await probe.read(`offset=${firstOffset}`, { table }));
       must(
         messages.length === MESSAGES_MAX,
-        () => `${messages.length} messages of ${MESSAGES_MAX + 5}`,
+        () => `${formatCountOf(messages.length, 'message')} of ${MESSAGES_MAX + 5}`,
         sent,
       );
       must(upToDate === false, () => `upToDate is ${shorten(upToDate)} with more to come`, sent);

@@ -1,3 +1,4 @@
+import { formatCountOf } from '../lib/format-count.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import { contractSections, type Rule } from './rule.ts';
@@ -152,7 +153,7 @@ export const positionRules: readonly Rule[] = [
     source: contractSections.tables,
     async check(probe) {
       const { messages, upToDate, sent } = await readToTail(probe, '', { table: probe.quietTable });
-      must(messages.length === 0, () => `${messages.length} messages`, sent);
+      must(messages.length === 0, () => formatCountOf(messages.length, 'message'), sent);
       must(upToDate === true, () => `upToDate is ${shorten(upToDate)}`, sent);
     },
   },

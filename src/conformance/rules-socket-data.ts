@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { socketEvents } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { must } from './breach.ts';
@@ -192,7 +193,7 @@ export const socketDataRules: readonly Rule[] = [
         const tookMs = Math.round(performance.now() - startedMs);
         must(tookMs > limits.frameIdleMs - SECOND_MS, () => `a frame after ${tookMs} ms`, client.sent);
         const { length } = frameMessages(client, frame);
-        must(length === 0, () => `${length} messages`, client.sent);
+        must(length === 0, () => formatCountOf(length, 'message'), client.sent);
       }),
   },
 ];

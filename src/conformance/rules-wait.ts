@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limits } from '../contract/wire-limits.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { must } from './breach.ts';
 import type { Probe } from './probe.ts';
@@ -87,7 +88,7 @@ export const waitRules: readonly Rule[] = [
         sent,
       );
       must(tookMs < HOLD_MS + TOLERANCE_MS, () => `an answer after ${Math.round(tookMs)} ms`, sent);
-      must(messages.length > 20, () => `${messages.length} messages of about 40`, sent);
+      must(messages.length > 20, () => `${formatCountOf(messages.length, 'message')} of about 40`, sent);
     },
   },
 ];

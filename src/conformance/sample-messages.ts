@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { formatCountOf } from '../lib/format-count.ts';
 import { MINUTE_MS, systemClock } from '../lib/time.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
@@ -56,7 +57,7 @@ export async function sampleOf(probe: Probe): Promise<Batch> {
     const sample = young.messages.length >= 3 ? young : await firstMessages(probe, '', some);
     if (sample.messages.length < 3)
       throw new NotTestable(
-        `the table ${probe.table} holds ${sample.messages.length} messages, and three are needed`,
+        `the table ${probe.table} holds ${formatCountOf(sample.messages.length, 'message')}, and three are needed`,
       );
     return sample;
   });

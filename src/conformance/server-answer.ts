@@ -1,4 +1,5 @@
 import { shortenText } from '../lib/clip-text.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import { Breach, must } from './breach.ts';
 import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
@@ -92,7 +93,8 @@ export function errorOf(
 export function describeAnswer({ status, item, bytes, header }: Answer): string {
   const members = item?.type === 'map' ? (plain(item) as Record<string, unknown>) : undefined;
   if (typeof members?.error === 'string') return `${status} ${members.error} (${shorten(members.message)})`;
-  if (Array.isArray(members?.messages)) return `${status} with ${members.messages.length} messages`;
+  if (Array.isArray(members?.messages))
+    return `${status} with ${formatCountOf(members.messages.length, 'message')}`;
   return `${status} with ${bytes.length} bytes of ${header('content-type') ?? 'no content type'}`;
 }
 

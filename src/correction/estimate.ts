@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { addDays, DAY_MS, formatLocal, type LocalDate, localDateOf } from '../lib/time.ts';
 import { bindDays, type RollUpContext } from '../rollup/rollup-context.ts';
 import { query } from '../warehouse/query.ts';
@@ -74,7 +75,7 @@ async function fromComparableDays(connection: DuckDBConnection): Promise<Estimat
     if (chosen.length < DAYS_MIN)
       throw refusal(
         'from',
-        `of ${target} there are ${chosen.length} comparable days (of the same kind, at most ${DISTANCE_DAYS} days away, with the same hours measured), and ${DAYS_MIN} are needed; take another source, or set the energy`,
+        `${target} has ${formatCountOf(chosen.length, 'comparable day')} (of the same kind, at most ${DISTANCE_DAYS} days away, with the same hours measured), and ${DAYS_MIN} are needed; take another source, or set the energy`,
       );
   const values = await query<Value>(connection, 'correction/median_values');
   return { ...rounded(values), basis: { from: 'comparable_days', days } };
@@ -102,7 +103,7 @@ async function fromOtherSource(
   if (ratio === null || days < DAYS_MIN)
     throw refusal(
       'like',
-      `both sources have ${days} whole days within ${DISTANCE_DAYS} days, and ${DAYS_MIN} are needed to compare them`,
+      `both sources have ${formatCountOf(days, 'whole day')} within ${DISTANCE_DAYS} days, and ${DAYS_MIN} are needed to compare them`,
     );
   const values = await query<{ start_ms: number; energy_wh: number | null }>(
     connection,

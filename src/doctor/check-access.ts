@@ -5,6 +5,7 @@ import { keyFileOf, readKeys } from '../access/keys.ts';
 import { openTokenFiles } from '../access/token-files.ts';
 import type { Config } from '../config/config.ts';
 import { errorCode, isMissing } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import type { Clock } from '../lib/time.ts';
 import { listProcessFiles } from '../worker-rpc/process-file.ts';
 import { endFacts } from './end-facts.ts';
@@ -52,7 +53,14 @@ function tokenFacts(dataDir: string, nowMs: number): Fact[] {
   const more = soon.length - TOKENS_NAMED_MAX;
   return [
     ...soon.slice(0, TOKENS_NAMED_MAX),
-    ...(more > 0 ? [warning(`${more} more tokens end soon`, 'see "wattline token list"')] : []),
+    ...(more > 0
+      ? [
+          warning(
+            formatCountOf(more, 'more token ends soon', 'more tokens end soon'),
+            'see "wattline token list"',
+          ),
+        ]
+      : []),
   ];
 }
 

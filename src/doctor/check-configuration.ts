@@ -1,4 +1,5 @@
 import type { Problem } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { problemText } from './check-service.ts';
 import { type Check, ok, problem, warning } from './run-checks.ts';
 
@@ -15,8 +16,9 @@ export function checkConfiguration(
         ...problems.map((one) => problem(problemText(one))),
         ...warnings.map((one) => warning(problemText(one))),
       ];
-      const count = `${workgroups} workgroup${workgroups === 1 ? '' : 's'}`;
-      return problems.length > 0 ? facts : [ok(`it is valid, with ${count}`), ...facts];
+      return problems.length > 0
+        ? facts
+        : [ok(`it is valid, with ${formatCountOf(workgroups, 'workgroup')}`), ...facts];
     },
   };
 }

@@ -3,6 +3,7 @@ import { connectHomeAssistant } from '../home-assistant/connect-home-assistant.t
 import { energyStatisticId } from '../home-assistant/energy-statistic-id.ts';
 import { type DailySeries, sendDailySums } from '../home-assistant/send-daily-sums.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { addDays, type Clock, dayStart, localDateOf } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
@@ -43,7 +44,7 @@ export async function deliverToHomeAssistant(
     } finally {
       homeAssistant.close();
     }
-    return `Home Assistant at ${new URL(address.url).host}: ${rows} changed rows of ${all.length} statistics`;
+    return `Home Assistant at ${new URL(address.url).host}: ${formatCountOf(rows, 'changed row')} of ${formatCountOf(all.length, 'statistic')}`;
   } catch (error) {
     // The delivery is tried again after a refusal, because a person can correct the cause in Home Assistant.
     if (error instanceof TerminalError) throw new TransientError(error.code, error.message, { cause: error });

@@ -1,5 +1,6 @@
 import { siteScope, workgroupScope } from '../balance/balance-scope.ts';
 import type { BalanceResolution } from '../balance/balance-sql.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { type BalanceQuestion, balanceStatement } from '../report/balance-question.ts';
 import { balanceFlows, balanceQuality, balanceRates, balanceSums } from '../report/balance-rows.ts';
 import type { ColumnName } from '../report/rows/row-columns.ts';
@@ -95,6 +96,6 @@ function monthsInWords(parts: readonly Uint8Array[]): Array<[string, string]> {
     value == null ? '' : ` (${Math.round(value * 1_000) / 10} %)`;
   return Object.entries(months).map(([month, sums]) => [
     month,
-    `production ${wh(sums.productionWh)}, consumption ${wh(sums.consumptionWh)}, self-consumption ${wh(sums.selfConsumptionWh)}${percent(sums.selfConsumptionRate)}, self-supply ${wh(sums.selfSupplyWh)}${percent(sums.autarky)}, of ${sums.completeDays} of ${sums.days} days`,
+    `production ${wh(sums.productionWh)}, consumption ${wh(sums.consumptionWh)}, self-consumption ${wh(sums.selfConsumptionWh)}${percent(sums.selfConsumptionRate)}, self-supply ${wh(sums.selfSupplyWh)}${percent(sums.autarky)}, of ${sums.completeDays} of ${formatCountOf(sums.days ?? 0, 'day')}`,
   ]);
 }

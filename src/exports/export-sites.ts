@@ -1,4 +1,5 @@
 import type { SiteConfig } from '../config/meters.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { addDays } from '../lib/time.ts';
 import { listedRows, type ReportRow, type RowShape } from '../report/rows/row-select.ts';
 import { type DayRange, type SiteReport, siteReconciliation, siteVariance } from '../report/site-report.ts';
@@ -62,7 +63,7 @@ function varianceInWords({
   variancePercent,
 }: Variance['total']) {
   if (varianceWh === null) return 'no comparison possible';
-  return `${wh(actualWh)}, budget ${wh(budgetWh)}, variance ${wh(varianceWh)}${percent(variancePercent)}, of ${comparedDays} of ${days} days`;
+  return `${wh(actualWh)}, budget ${wh(budgetWh)}, variance ${wh(varianceWh)}${percent(variancePercent)}, of ${comparedDays} of ${formatCountOf(days, 'day')}`;
 }
 
 const wh = (value: number) => `${value.toLocaleString('en')} Wh`;

@@ -3,6 +3,7 @@ import type { Heading } from '../foreign-table/find-heading.ts';
 import { guessTimeFormat } from '../foreign-table/guess-time-format.ts';
 import { guessNumberFormat } from '../foreign-table/number-format.ts';
 import { shortenText } from '../lib/clip-text.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { fieldUses, usesAsText } from './field-uses.ts';
 import type { Sample } from './guess-mapping.ts';
 import { LONE_DEVICE } from './import-devices.ts';
@@ -42,7 +43,7 @@ function headingReason(heading: Heading | undefined): Reason[] {
   if (!heading || heading.skipLines === 0) return [];
   const { titles, skipLines } = heading;
   const titleList = titles.slice(0, TITLES_SHOWN_MAX).map(quoted).join(', ');
-  const lines = skipLines === 1 ? '1 line stands' : `${skipLines} lines stand`;
+  const lines = formatCountOf(skipLines, 'line stands', 'lines stand');
   return [
     {
       path: ['csv', 'skipLines'],

@@ -1,4 +1,5 @@
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import type { RefusedLine } from './take-lines.ts';
 
 /** Some lines of a body were refused. The others are stored. */
@@ -13,7 +14,7 @@ export class RefusedLinesError extends StreamError {
     const more = refusedCount > SHOWN_MAX ? `; and ${refusedCount - SHOWN_MAX} more` : '';
     super(
       'InvalidRequest',
-      `partial write: ${refusedCount} of ${refusedCount + accepted} lines were refused, and the others were stored: ${reasons.join('; ')}${more}`,
+      `partial write: ${refusedCount} of ${formatCountOf(refusedCount + accepted, 'line was refused', 'lines were refused, and the others were stored')}: ${reasons.join('; ')}${more}`,
     );
     this.lines = lines;
   }

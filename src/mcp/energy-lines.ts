@@ -48,7 +48,7 @@ export function qualityLines(
       for (const flag of flagsOf(row).split(', ').filter(Boolean))
         flags.set(flag, (flags.get(flag) ?? 0) + 1);
     const flagged = [...flags].map(([flag, count]) => `${flag} on ${dayCount(count)}`).join(', ');
-    const known = `${name}: the energy of ${own.length} of ${days.length} days is known`;
+    const known = `${name}: the energy of ${own.length} of ${dayCount(days.length)} is known`;
     return own.length === 0
       ? known
       : `${known}; on the worst of them ${measuredShareText(lowest)}; flags: ${flagged || 'none'}`;
@@ -66,7 +66,7 @@ export function budgetLines(budgets: BudgetData, meters: MeterData): string[] {
     const both = planned.filter((day) => meters[day]?.[code] !== undefined);
     const sum = (data: BudgetData, of: readonly string[]) =>
       of.length === 0 ? undefined : of.reduce((total, day) => total + data[day]![code]!, 0);
-    const budget = `Meter ${code}: the budget of ${planned.length} of ${days.length} days is ${energyText(sum(budgets, planned))}`;
+    const budget = `Meter ${code}: the budget of ${planned.length} of ${dayCount(days.length)} is ${energyText(sum(budgets, planned))}`;
     return both.length === 0
       ? `${budget}; the measured energy of these days is unknown`
       : `${budget}; on the ${dayCount(both.length)} that are measured, ${energyText(sum(meters, both))} were measured and ${energyText(sum(budgets, both))} planned`;

@@ -1,6 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { daysBetween, isLocalDate } from '../lib/time.ts';
 import type { AnsweredRow } from '../report-client/client-answers.ts';
 import type { ReportClient } from '../report-client/report-client.ts';
@@ -145,7 +146,7 @@ export function registerMcpTools(server: McpServer, openReports: OpenReports): v
     async (reports) => {
       const { gaps, total } = await reports.gaps();
       return [
-        total === 0 ? 'no gap is open' : total === 1 ? '1 gap is open' : `${total} gaps are open`,
+        total === 0 ? 'no gap is open' : formatCountOf(total, 'gap is open', 'gaps are open'),
         ...gaps.map(
           ({ id, from, to, reason, available, note }) =>
             `Gap ${id}: from ${from ?? 'unknown'} to ${to ?? 'unknown'} (${reason}); the upstream still has: ${available}${note === null ? '' : `; ${note}`}`,

@@ -89,7 +89,7 @@ async function silentProblem(
     const readings = rejected.reduce((sum, one) => sum + one.readings, 0);
     return {
       path: first.reason === 'unknown_unit' ? 'unitField' : 'field',
-      message: `all ${readings} readings of ${table}.${field} are rejected (${first.reason}): ${await advice(connection, stream, first)}`,
+      message: `${allRejected(readings, `${table}.${field}`, first.reason)}: ${await advice(connection, stream, first)}`,
     };
   }
   const fields = await query<{ field: string }>(connection, 'problems/find_fields', {
@@ -141,8 +141,13 @@ function rejectedProblem({ device, source, reason, readings, text }: Rejected): 
   const example = text === null ? '' : `, such as "${text.slice(0, 40)}"`;
   return {
     path: 'field',
-    message: `all ${readings} readings of device ${device}, source ${source} are rejected (${reason})${example}: correct the device, or add a stream for it`,
+    message: `${allRejected(readings, `device ${device}, source ${source}`, reason)}${example}: correct the device, or add a stream for it`,
   };
+}
+
+function allRejected(readings: number, of: string, reason: string): string {
+  const subject = readings === 1 ? `the only reading of ${of} is` : `all ${readings} readings of ${of} are`;
+  return `${subject} rejected (${reason})`;
 }
 
 function beyondModulus(stream: EnergyStream, highestWh: number | null): Problem[] {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { TransientError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import type { LakeFile } from './commit-schema.ts';
 import { filePath, type LakePaths } from './lake-layout.ts';
 
@@ -27,6 +28,6 @@ export function refuseMissing(paths: Pick<LakePaths, 'root'>, files: readonly La
   if (length === 0) return;
   throw new TransientError(
     'LakeIncomplete',
-    `${length} of the ${files.length} files of the lake that this needs are still being copied from the bucket, because this machine has taken the workgroup over; "wattline status" shows how many are left; do the same again later`,
+    `${formatCountOf(length, 'file of the lake that this needs is', 'files of the lake that this needs are')} still being copied from the bucket, because this machine has taken the workgroup over; "wattline status" shows how many are left; do the same again later`,
   );
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { errorMessage, TransientError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 
 /** A script is sent as its sum, and as its text only if Redis does not have it yet. */
 export interface RedisScript {
@@ -57,7 +58,7 @@ export function createScriptRunner(commands: Redis, host: string, replicasMin: n
     if (Number(replicas) < replicasMin)
       throw new TransientError(
         'RedisNotReplicated',
-        `${replicas} of at least ${replicasMin} replicas of Redis at ${host} had the messages within ${REPLICAS_MS} ms (stream.redisReplicasMin); they are stored, but not acknowledged: start the replicas, or lower this setting`,
+        `${replicas} of at least ${formatCountOf(replicasMin, 'replica')} of Redis at ${host} had the messages within ${REPLICAS_MS} ms (stream.redisReplicasMin); they are stored, but not acknowledged: start the replicas, or lower this setting`,
       );
     return answer;
   };

@@ -1,5 +1,6 @@
 import { parseCsvTable } from '../foreign-table/parse-csv-table.ts';
 import { clipText } from '../lib/clip-text.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import type { LineProblem } from './refusals.ts';
 import {
   TOO_MANY_COLUMNS,
@@ -56,10 +57,10 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
   if (below.length > UPLOAD_ROWS_MAX) return refusedTable(0, TOO_MANY_ROWS);
   const odd = below.filter(({ cells }) => cells.length !== columns.length);
   if (odd.length === 0) return { kind: 'table', table: { columns, rows: below } };
-  const named = `${columns.length} columns are named in line ${head.line}`;
+  const named = `${formatCountOf(columns.length, 'column is', 'columns are')} named in line ${head.line}`;
   const problems = odd.map(({ line, cells }) => ({
     line,
-    message: `has ${cells.length} cells, but ${named}; correct the row`,
+    message: `has ${formatCountOf(cells.length, 'cell')}, but ${named}; correct the row`,
   }));
   return { kind: 'refused', problems };
 }

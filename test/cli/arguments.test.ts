@@ -88,7 +88,7 @@ test('an upload of several files names the wrong ones, and a dry run of right on
   const checked = await put('right.csv', '--dry-run');
   expect(checked).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^right\.csv: 1 intervals, no problems\n/),
+    stdout: expect.stringMatching(/^right\.csv: 1 interval, no problems\n/),
   });
   expect(await run('meter-data', 'list')).toMatchObject({
     code: 0,
@@ -109,6 +109,7 @@ test('a test of the alerts is sent to the named channel only, and fails if a cha
   const { run } = setUp({ workgroups: [home], alerts: { channels } });
   expect(await run('alerts', 'test', 'good')).toMatchObject({ code: 0, stdout: 'good: sent\n' });
   expect(paths).toEqual(['/good']);
+  expect((await run('alerts', 'test', 'bad')).stderr).toContain('1 of 1 channel has not taken the message');
   const both = await run('alerts', 'test');
   expect(both.code).toBe(3);
   expect(both.stdout).toMatch(/^good: sent\nbad: refused: .*403/);

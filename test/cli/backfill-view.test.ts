@@ -37,6 +37,14 @@ test('a plan has its pieces, what it costs, the days, and the messages of the qu
   expect(describePlan({ ...plan, source: 'archive', messages: undefined, days: [] })).toContain(
     '2 pieces, an unknown number of messages, no request to the upstream\n',
   );
+  const single = {
+    ...plan,
+    ...{ pieces: plan.pieces.slice(0, 1), requests: 1, messages: 1, quarantined: { kept: 1, readable: 1 } },
+  };
+  expect(linesOf(describePlan(single)).slice(2, 4)).toEqual([
+    '1 piece, 1 message, 1 request or more, days 2026-05-16 to 2026-05-17 (2)',
+    '  1 of 1 quarantined message can be decoded now',
+  ]);
   expect(linesOf(describePlan({ ...plan, pieces: [], quarantined: { kept: 0, readable: 0 } }))).toEqual([
     'nothing to read',
     '  the rest is gone',
@@ -55,6 +63,9 @@ test('the outcome names new messages, closed gaps, and that a backfill was conti
     lastBatchId: 1,
   };
   expect(describeBackfillOutcome(outcome)).toBe('backfill 7: 5,000 messages read, 1,200 of them new\n');
+  expect(describeBackfillOutcome({ ...outcome, messagesRead: 1, messagesLanded: 1 })).toBe(
+    'backfill 7: 1 message read, 1 of them new\n',
+  );
   expect(
     describeBackfillOutcome({ ...outcome, gapsFilled: [3, 4], notes: ['a part is gone'], resumed: true }),
   ).toBe(

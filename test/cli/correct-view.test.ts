@@ -81,14 +81,14 @@ test('the changed days have the sign of their change, and a day that appears or 
     day('2026-05-17', 'd2', null, 500),
     day('2026-05-18', 'd1', 700, null),
   ];
-  const correction = { ...set, days, dayCount: 5 };
+  const correction = { ...set, days, dayCount: 4 };
   expect(linesOf(describeCorrectionOutcome({ outcome: 'stored', correction }, named, wide)).slice(1)).toEqual(
     [
       'Day         Device  Source  Before Wh  After Wh  Change',
       '2026-05-16  garage  roof         1000      3000   +2000',
       '2026-05-17  d2      roof            -       500    +500',
       '2026-05-18  garage  roof          700         -    -700',
-      '... and 2 more days',
+      '... and 1 more day',
     ],
   );
 });

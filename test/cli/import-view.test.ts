@@ -20,6 +20,10 @@ test('a file is printed with its rows; also, that an import continued or had not
   expect(of({ kind: 'nothing-usable', counts: { ...counts, rowsLanded: 0 }, examples: [] })).toBe(
     'b.csv: nothing imported, the file has no rows\n',
   );
+  const single = { ...counts, rowsLanded: 0, rowsRejected: 1, rejected: { bad_time: 1 } };
+  expect(of({ kind: 'nothing-usable', counts: single, examples: [] })).toBe(
+    'b.csv: nothing imported, its only row was rejected\n  bad_time: 1\n',
+  );
 });
 
 test('rejected rows are counted by reason with their examples, what to do, and how many are kept', () => {

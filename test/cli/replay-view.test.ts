@@ -5,8 +5,8 @@ import type { Terminal } from '../../src/service/terminal.ts';
 test('progress of a replay has the part, the messages and the rate', () => {
   const sending = { name: 'mine', phase: 'sending', messages: 45_000, part: 0.456 } as const;
   expect(describeReplayProgress(sending, 1.5)).toBe('mine: sending  45 %  45,000 messages  30,000/s');
-  const landing = { name: 'mine', phase: 'landing', messages: 10 } as const;
-  expect(describeReplayProgress(landing, 0)).toBe('mine: landing  10 messages  0/s');
+  const landing = { name: 'mine', phase: 'landing', messages: 1 } as const;
+  expect(describeReplayProgress(landing, 0)).toBe('mine: landing  1 message  0/s');
   expect(describeReplayProgress({ name: 'mine', phase: 'computing' }, 12.4)).toBe(
     'mine: computing and publishing, 12 s',
   );

@@ -63,6 +63,10 @@ test('a machine and its bucket have columns if there is a bucket, and sleeping d
     linesAbout({ ...idle, bucket: { ...bucket, fill: { missingFiles, error } } }).slice(2);
   const where = 'of its lake are still only in the bucket, and reports read them there';
   expect(copying(1_234)).toEqual(['', `copying: home, 1,234 files ${where}`]);
+  expect(copying(1)).toEqual([
+    '',
+    'copying: home, 1 file of its lake is still only in the bucket, and reports read it there',
+  ]);
   expect(copying(undefined, 'no network')).toEqual([
     '',
     `copying: home, files ${where}; the last attempt failed: no network`,

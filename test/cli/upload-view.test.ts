@@ -74,6 +74,8 @@ test('a dry run adds the intervals of each meter up, in kWh, from the first to t
 
 test('a dry run shows by how much a register grows, and not the sum of its values', () => {
   const rows = [row('A', 5, 120_900, 0), row('A', 1, 120_000, 0)];
+  const single = [{ path: 'a.csv', upload: { kind: 'meter_registers' as const, rows: rows.slice(0, 1) } }];
+  expect(linesOf(describeChecked(single, 'Etc/UTC'))[0]).toBe('a.csv: 1 value of registers, no problems');
   const text = describeChecked([{ path: 'a.csv', upload: { kind: 'meter_registers', rows } }], 'Etc/UTC');
   expect(linesOf(text).slice(1)).toEqual([
     'Meter  Rows  From                       To                         kWh grown',

@@ -42,7 +42,7 @@ test('an estimate needs three comparable days, and says how many there are', asy
     ['default', '10T00:00', 500],
   ]);
   await expect(correct(shard, fill('10T08:00', '10T09:00'))).rejects.toThrow(
-    /from: of 2024-06-10 there are 2 comparable days .* 3 are needed/,
+    /from: 2024-06-10 has 2 comparable days .* 3 are needed/,
   );
 });
 

@@ -82,6 +82,9 @@ describe('the README and the pages of docs/', () => {
       ],
     });
     expect(shown.trimEnd().endsWith(summary.trim())).toBe(true);
+    expect(describeDemo({ seconds: 1, sent: 1, landed: 1, generation: 1, days: [] })).toContain(
+      '\n1 message sent and 1 landed in 1 s, 1 generation published.\n',
+    );
   });
 
   // energy.test.ts replays its case, and cli/replay-cases.test.ts reads cases.

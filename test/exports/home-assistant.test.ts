@@ -44,7 +44,7 @@ test('each known day that is over is a row with its energy and the sum of all da
   const { server, at } = await openHome();
   const { run: done } = await run(at);
   expect(done.delivered!.to).toBe(
-    `Home Assistant at ${new URL(server.url).host}: 3 changed rows of 1 statistics`,
+    `Home Assistant at ${new URL(server.url).host}: 3 changed rows of 1 statistic`,
   );
   expect([...server.imported.keys()]).toEqual([id]);
   expect(server.imported.get(id)!.metadata).toEqual({

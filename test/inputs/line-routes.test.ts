@@ -182,7 +182,9 @@ test('bad lines are refused with their numbers and reasons, and the others are s
   expect(inputs.states()).toMatchObject([{ stored: 2, refused: 2, lastRefused: { about: 'line 3' } }]);
   const old = await write('power,host=garage wh=abc', '/write?db=acme');
   expect(old.status).toBe(400);
-  expect(old.body).toEqual({ error: expect.stringContaining('line 1') });
+  expect(old.body).toEqual({
+    error: expect.stringContaining('partial write: 1 of 1 line was refused: line 1'),
+  });
 });
 
 test('a token is taken from each place that clients of InfluxDB use', async () => {

@@ -121,6 +121,7 @@ test('the quality of a device comes from its own days with energy: the worst of 
     'garage: the energy of 2 of 3 days is known; on the worst of them 20 % of the time is measured; flags: partial on 2 days, reset on 1 day',
     'roof: the energy of 0 of 3 days is known',
   ]);
+  expect(qualityLines([], days.slice(0, 1), devices)[1]).toBe('roof: the energy of 0 of 1 day is known');
 });
 
 test('budget and measured energy are compared on the days that have both', () => {

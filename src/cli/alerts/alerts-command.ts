@@ -10,6 +10,7 @@ import { localActor } from '../../audit/local-actor.ts';
 import { channelsOf } from '../../config/alert-settings.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
 import { askOrRead } from '../../service/ask-or-read.ts';
@@ -77,7 +78,7 @@ export function addAlertsCommand(program: Command, terminal: Terminal): void {
         if (failed.length > 0)
           throw new TransientError(
             'AlertTestFailed',
-            `${failed.length} of ${tested.length} channels have not taken the message; the reasons are above`,
+            `${failed.length} of ${formatCountOf(tested.length, 'channel has', 'channels have')} not taken the message; the reasons are above`,
           );
       }),
     );

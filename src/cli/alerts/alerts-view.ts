@@ -1,5 +1,6 @@
 import type { AlertList, ListedAlert } from '../../alerts/list-alerts.ts';
 import type { SendOutcome } from '../../alerts/send-alert.ts';
+import { formatCount } from '../../lib/format-count.ts';
 import { formatTable } from '../terminal/format-table.ts';
 
 export interface TestedChannel {
@@ -19,7 +20,7 @@ export function describeAlerts({ alerts, total, snoozes, channels }: AlertList, 
   ];
   const more = total - alerts.length;
   const notes = [
-    ...(more > 0 ? [`and ${more.toLocaleString('en')} more`] : []),
+    ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
     ...snoozes.map(({ condition, until, by }) => `${condition} is snoozed until ${until} by ${by}`),
     ...channels.map(({ id, kind, lastSentAt, lastError, waiting }) =>
       [

@@ -2,10 +2,10 @@ import type { ListedBackfill } from '../../backfill/backfill-ledger.ts';
 import type { BackfillPlan } from '../../backfill/backfill-request.ts';
 import type { OpenGap } from '../../backfill/plan-gaps.ts';
 import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
-import { formatCount, formatCountOf } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
 import type { BackfillRunProgress } from './backfill-run.ts';
@@ -42,7 +42,7 @@ function describeBackfillProgress(
   if (withBar) words.push(bar(part));
   words.push(
     wholePercent(part),
-    `${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} new`,
+    `${formatCountOf(messagesRead, 'message')} read, ${formatCount(messagesLanded)} new`,
   );
   if (seconds > 0) words.push(`${formatCount(Math.round(messagesRead / seconds))}/s`);
   if (part > partBefore) words.push(`${formatSeconds((seconds * (1 - part)) / (part - partBefore))} left`);
@@ -52,7 +52,7 @@ function describeBackfillProgress(
 export function describeBackfillOutcome(outcome: AsJson<BackfillOutcome>): string {
   const { backfillId, messagesRead, messagesLanded, gapsFilled, notes, resumed } = outcome;
   const words = [
-    `backfill ${backfillId}: ${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} of them new`,
+    `backfill ${backfillId}: ${formatCountOf(messagesRead, 'message')} read, ${formatCount(messagesLanded)} of them new`,
   ];
   if (gapsFilled.length > 0) words.push(`gaps closed: ${gapsFilled.join(', ')}`);
   if (resumed) words.push('continued where it had stopped');
@@ -75,13 +75,15 @@ export function describePlan(plan: AsJson<BackfillPlan>): string {
     ],
     pieces,
   );
-  const of = messages === undefined ? 'an unknown number of messages' : `${formatCount(messages)} messages`;
+  const of = messages === undefined ? 'an unknown number of messages' : formatCountOf(messages, 'message');
   const cost =
-    plan.source === 'archive' ? 'no request to the upstream' : `${formatCount(requests)} requests or more`;
+    plan.source === 'archive'
+      ? 'no request to the upstream'
+      : `${formatCountOf(requests, 'request')} or more`;
   const range = days.length === 0 ? '' : `, days ${days[0]} to ${days.at(-1)} (${formatCount(days.length)})`;
   const again =
     quarantined && quarantined.kept > 0
-      ? `  ${formatCount(quarantined.readable)} of ${formatCount(quarantined.kept)} quarantined messages can be decoded now\n`
+      ? `  ${formatCount(quarantined.readable)} of ${formatCountOf(quarantined.kept, 'quarantined message')} can be decoded now\n`
       : '';
   const footer = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
   if (pieces.length === 0) return `nothing to read\n${footer}`;

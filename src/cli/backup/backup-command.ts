@@ -6,6 +6,7 @@ import type { BackedUpLake, BackupLakeOptions } from '../../backup/backup-lake.t
 import type { BackedUpState } from '../../backup/backup-state.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { InputError, TerminalError, TransientError } from '../../lib/errors.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatMoment, MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -14,7 +15,6 @@ import { repeatRequests } from '../../storage/repeat-requests.ts';
 import { workgroupStore } from '../../storage/workgroup-store.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { runTask } from '../run-service.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
@@ -133,7 +133,7 @@ function describeBackup(
       workgroups,
       columnsMax,
     ),
-    `\n${formatCount(state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
+    `\nIn the backup: ${formatCountOf(state.files, 'file')} of exports${withSecrets ? ', audit and access' : ' and audit'}.\n`,
     ...unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
     withSecrets
       ? `The backup has signing keys: everybody who can read ${place} can make tokens.\n`

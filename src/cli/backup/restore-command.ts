@@ -3,12 +3,12 @@ import type { RestoredLake } from '../../backup/restore-lake.ts';
 import { parseAt, type RestorableCommit, type RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatMoment } from '../../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../../pipeline/assignment.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { runTask } from '../run-service.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
@@ -110,7 +110,7 @@ async function restoreAll(
           ),
           ...shown.workgroups.flatMap(notesOf),
           ...shown.missing.map((id) => `${id}: the place has no backup of it.\n`),
-          `\n${formatCount(shown.state.restored)} files of exports, audit and access were restored, and ${formatCount(shown.state.kept)} existing ones were left.\n`,
+          `\nRestored: ${formatCountOf(shown.state.restored, 'file')} of exports, audit and access. Left as they were: ${formatCountOf(shown.state.kept, 'existing file')}.\n`,
           'Start the service: it continues reading the stream where the restored data ends.\n',
         ].join(''),
     );

@@ -5,12 +5,12 @@ import type { Command } from 'commander';
 import type { RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
 import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatMoment } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { repeatRequests } from '../../storage/repeat-requests.ts';
 import { workgroupStore } from '../../storage/workgroup-store.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { bucketAddress, type Place } from './choose-place.ts';
@@ -156,7 +156,10 @@ async function countFiles(folder: string): Promise<number> {
 type RestoredState = Awaited<ReturnType<typeof restoreStateOf>>;
 
 function describeState({ runs, files, filesKept }: RestoredState): string {
-  return `\n${formatCount(runs.copied)} runs of exports were restored into the bucket, and ${formatCount(runs.kept)} existing ones were left. ${formatCount(files)} files of audit and access were restored on this machine, and ${formatCount(filesKept)} existing ones were left.\n`;
+  return [
+    `\nRestored into the bucket: ${formatCountOf(runs.copied, 'run')} of exports. Left as they were: ${formatCountOf(runs.kept, 'existing run')}.\n`,
+    `Restored on this machine: ${formatCountOf(files, 'file')} of audit and access. Left as they were: ${formatCountOf(filesKept, 'existing file')}.\n`,
+  ].join('');
 }
 
 async function restoreOne(

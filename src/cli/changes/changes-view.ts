@@ -1,4 +1,5 @@
 import type { WorkgroupConfig } from '../../config/config.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { formatLocal } from '../../lib/time.ts';
 import type { DayChange } from '../../report/day-changes.ts';
 import { versionCauses } from '../../rollup/version-causes.ts';
@@ -38,7 +39,7 @@ export function describeChanges(
   const rest = changes.length - ROWS_MAX;
   const more = rest > 0 ? `... and ${rest} more; --json prints all\n` : '';
   const { days, beforeWh, afterWh, differenceWh } = totals;
-  return `${table}${more}${days} ${days === 1 ? 'day' : 'days'}: ${beforeWh} Wh before, ${afterWh} Wh after, ${signed(differenceWh)} Wh\n`;
+  return `${table}${more}${formatCountOf(days, 'day')}: ${beforeWh} Wh before, ${afterWh} Wh after, ${signed(differenceWh)} Wh\n`;
 }
 
 /** Changes of other values than energy. */

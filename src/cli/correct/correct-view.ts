@@ -1,6 +1,7 @@
 import type { WorkgroupConfig } from '../../config/config.ts';
 import type { ListedCorrection } from '../../correction/list-corrections.ts';
 import type { CorrectOutcome } from '../../correction/store-correction.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { formatLocal } from '../../lib/time.ts';
 import { type Column, formatTable } from '../terminal/format-table.ts';
 
@@ -58,7 +59,7 @@ function describeWhat(correction: ListedCorrection, { timezone }: Named): string
 function basisOf(basis: ListedCorrection['basis']): string {
   if (basis === null) return '';
   if (basis.from === 'other_source')
-    return `as ${basis.source} of ${basis.device} times ${Number(basis.ratio.toPrecision(6))}, from ${basis.days} days`;
+    return `as ${basis.source} of ${basis.device} times ${Number(basis.ratio.toPrecision(6))}, from ${formatCountOf(basis.days, 'day')}`;
   return `as the median of ${[...new Set(Object.values(basis.days).flat())].sort().join(', ')}`;
 }
 
@@ -77,7 +78,9 @@ function describeDays({ days, dayCount }: ListedCorrection, workgroup: Named, co
     days,
     columnsMax,
   );
-  return dayCount > days.length ? `${table}... and ${dayCount - days.length} more days\n` : table;
+  return dayCount > days.length
+    ? `${table}... and ${formatCountOf(dayCount - days.length, 'more day')}\n`
+    : table;
 }
 
 /** More rows are only printed with --json. */

@@ -1,7 +1,7 @@
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import type { UtcMs } from '../../lib/time.ts';
 import type { WorkgroupStatus } from '../../pipeline/workgroup-status.ts';
 import type { Site } from '../../simulate/create-site.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import type { DayComparison } from './demo-days.ts';
 
@@ -49,7 +49,7 @@ export function describeStart(facts: {
 
 export function describeState({ nowMs, timezone, status, energyWh, wide }: DemoState): string {
   const { poll, publish } = status ?? { poll: undefined, publish: undefined };
-  const lag = poll?.lagMessages === undefined ? '?' : `${formatCount(poll.lagMessages)} messages`;
+  const lag = poll?.lagMessages === undefined ? '?' : formatCountOf(poll.lagMessages, 'message');
   const seconds = poll?.lagSeconds === undefined ? '' : `, ${poll.lagSeconds} s`;
   const line = `${new Date(nowMs).toLocaleTimeString('sv', { timeZone: timezone })}  landed ${formatCount(poll?.messages ?? 0)}  lag ${lag}${seconds}  generation ${publish?.generation ?? '-'}`;
   const total = Object.values(energyWh).reduce((sum, wh) => sum + wh, 0);
@@ -69,7 +69,7 @@ export function describeDemo({ seconds, sent, landed, generation, days }: DemoSu
     return `  ${day}  ${formatCount(reportedWh)} Wh reported, ${formatCount(generatedWh)} Wh generated, ${series} series: ${verdict}`;
   });
   return `
-${formatCount(sent)} messages sent and ${formatCount(landed)} landed in ${seconds} s, ${generation ?? 0} generations published.
+${formatCountOf(sent, 'message')} sent and ${formatCount(landed)} landed in ${seconds} s, ${formatCountOf(generation ?? 0, 'generation')} published.
 ${lines.length > 0 ? `Simulated days that have ended:\n${lines.join('\n')}` : 'No simulated day has ended yet: use a larger --seconds.'}
 `;
 }

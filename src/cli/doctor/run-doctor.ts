@@ -23,6 +23,7 @@ import { checkVersions, ownVersions } from '../../doctor/check-versions.ts';
 import { type Check, type DoctorFinding, runChecks } from '../../doctor/run-checks.ts';
 import { measureFolders, readLogEnd, withoutImports, writeBundle } from '../../doctor/write-bundle.ts';
 import { InputError, TransientError } from '../../lib/errors.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock } from '../../lib/time.ts';
 import type { WorkgroupState } from '../../operate/workgroup-state.ts';
@@ -74,8 +75,7 @@ export async function runDoctor(
   }
   printData(command, terminal, findings, (_columnsMax, shown) => describe(shown));
   const problems = findings.filter(({ state }) => state === 'problem').length;
-  if (problems > 0)
-    throw new TransientError(FAILING_CODE, `${problems} problem${problems === 1 ? '' : 's'}, above`);
+  if (problems > 0) throw new TransientError(FAILING_CODE, `${formatCountOf(problems, 'problem')}, above`);
 }
 
 /** The findings, and the parts that were examined. */

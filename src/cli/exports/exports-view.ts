@@ -2,6 +2,7 @@ import { type DestinationOfKind, destinationOf } from '../../config/export-setti
 import type { Exports } from '../../exports/create-exports.ts';
 import { type ExportRun, retryAdvice, runName } from '../../exports/export-ledger.ts';
 import { type ExportState, exportState, nextRunMs } from '../../exports/list-exports.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
 
@@ -124,7 +125,10 @@ export function describeRun(run: ExportRun): string {
     ...(file
       ? ([
           ['file', file.name],
-          ['holds', `${whole(file.rows)} rows, ${whole(file.energyWh)} Wh, ${whole(file.bytes)} bytes`],
+          [
+            'holds',
+            `${formatCountOf(file.rows, 'row')}, ${whole(file.energyWh)} Wh, ${whole(file.bytes)} bytes`,
+          ],
           ['generation', String(file.generation)],
           ['sha256', file.sha256],
         ] as Array<[string, string]>)

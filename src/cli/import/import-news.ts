@@ -4,8 +4,9 @@ import type { FieldStats } from '../../import/field-stats.ts';
 import { type FieldUse, fieldUses, usesAsText } from '../../import/field-uses.ts';
 import type { FieldSummary, ImportSummary, MonthEnergy } from '../../import/import-summary.ts';
 import { type SuggestedStream, suggestStreams } from '../../import/suggest-streams.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { nearest } from '../../lib/input-words.ts';
-import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
+import { formatKwh } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 
 /** The facts of an import that a user has to know besides its rows, as data and as text. */
@@ -205,7 +206,7 @@ function describeMonths(
 function addedSources(months: readonly MonthEnergy[]): MonthEnergy[] {
   return [...Map.groupBy(months, ({ month }) => month)].map(([month, list]) => ({
     month,
-    source: `${list.length} sources, added`,
+    source: `${formatCountOf(list.length, 'source')}, added`,
     energyWh: list.reduce((sum, { energyWh }) => sum + energyWh, 0),
     devices: Math.max(...list.map(({ devices }) => devices)),
     days: Math.max(...list.map(({ days }) => days)),

@@ -4,10 +4,10 @@ import type { ImportProgress } from '../../import/import-request.ts';
 import type { Preview } from '../../import/preview-file.ts';
 import type { RejectedRow } from '../../import/rejections.ts';
 import { REJECTED_KEPT_MAX } from '../../import/rejections.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
-import { formatCountOf } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
 import type { ImportedFile, ImportRunProgress } from './import-run.ts';
@@ -51,9 +51,9 @@ function describeImportProgress(
   if (phase === 'checking') words.push('computing the checksum of the file');
   else {
     const rate = seconds > 0 ? rowsRead / seconds : 0;
-    words.push(formatCountOf(rowsRead, 'row'), `${Math.round(rate).toLocaleString('en')}/s`);
+    words.push(formatCountOf(rowsRead, 'row'), `${formatCount(Math.round(rate))}/s`);
     if (rowsExpected && rate > 0) words.push(`${formatSeconds((rowsExpected - rowsRead) / rate)} left`);
-    if (rowsRejected > 0) words.push(`${rowsRejected.toLocaleString('en')} rejected`);
+    if (rowsRejected > 0) words.push(`${formatCount(rowsRejected)} rejected`);
   }
   return words.join('  ');
 }
@@ -73,7 +73,7 @@ export function describeFile({ shownPath, outcome }: Omit<ImportedFile, 'path'>)
       return `${name}: nothing to do, already imported at ${formatInstant(outcome.landedAtMs)} (${describeCounts(counts)})\n`;
     case 'nothing-usable':
       if (counts.rowsRejected === 0) return `${name}: nothing imported, the file has no rows\n`;
-      return `${name}: nothing imported, all ${counts.rowsRejected.toLocaleString('en')} rows were rejected\n${describeRejected(counts, outcome.examples)}`;
+      return `${name}: nothing imported, ${counts.rowsRejected === 1 ? 'its only row was' : `all ${formatCount(counts.rowsRejected)} rows were`} rejected\n${describeRejected(counts, outcome.examples)}`;
     default:
       return outcome satisfies never;
   }
@@ -108,13 +108,13 @@ function describeCounts({
   rowsLanded,
   rowsRejected,
 }: Pick<FileCounts, 'rowsLanded' | 'rowsRejected'>): string {
-  return `${formatCountOf(rowsLanded, 'row')}, ${rowsRejected.toLocaleString('en')} rejected`;
+  return `${formatCountOf(rowsLanded, 'row')}, ${formatCount(rowsRejected)} rejected`;
 }
 
 function describeRejected({ rejected, rowsRejected }: FileCounts, examples: readonly RejectedRow[]): string {
   if (rowsRejected === 0) return '';
   const lines = Object.entries(rejected).flatMap(([reason, count]) => [
-    `  ${reason}: ${count.toLocaleString('en')}`,
+    `  ${reason}: ${formatCount(count)}`,
     ...examples
       .filter((one) => one.reason === reason)
       .map(({ detail, content }) => `    ${detail}  ${content.slice(0, 100)}`),

@@ -1,10 +1,10 @@
 import type { InputState } from '../../inputs/input-counter.ts';
 import type { InputOutcome } from '../../inputs/input-outcome.ts';
+import { formatCount } from '../../lib/format-count.ts';
 import { formatInstant, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import { askProcesses } from '../../worker-rpc/process-rpc.ts';
 import { formatAgo } from '../terminal/format-ago.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
 import { formatRows, formatTable } from '../terminal/format-table.ts';
 
 /** A process that does not answer in this time is left out. */

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { InputError } from '../../lib/errors.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import type { LocalDate } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { runWithoutConfig } from '../run-service.ts';
-import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
+import { formatKwh } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import type { ComparedDay } from './expected-days.ts';
@@ -80,7 +81,7 @@ function describeEnergy(
   const rows = Object.entries(bySource).flatMap(([day, series]) =>
     Object.entries(series).map(([key, energyWh]): Row => ({ day, series: key, energyWh })),
   );
-  const counts = `${formatCount(messages)} messages, ${formatCount(rejected)} rejected, ${seconds.toFixed(1)} s`;
+  const counts = `${formatCountOf(messages, 'message')}, ${formatCount(rejected)} rejected, ${seconds.toFixed(1)} s`;
   const reasons = Object.entries(rejectedByReason)
     .sort(([, one], [, other]) => other - one)
     .map(([reason, count]) => `  rejected, ${reason}: ${formatCount(count)}\n`);
@@ -103,7 +104,7 @@ function describeTotals(rows: readonly Row[]): string {
 function describeComparison(compared: readonly ComparedDay[]): string {
   const differing = compared.filter(({ matches }) => !matches);
   const matching = compared.length - differing.length;
-  const summary = `\nexpected.csv: ${formatCount(matching)} of ${formatCount(compared.length)} days match\n`;
+  const summary = `\nexpected.csv: ${formatCount(matching)} of ${formatCountOf(compared.length, 'day matches', 'days match')}\n`;
   if (differing.length === 0) return summary;
   const more = differing.length - DIFFERING_SHOWN_MAX;
   return `${summary}${formatTable(comparedColumns, differing.slice(0, DIFFERING_SHOWN_MAX))}${more > 0 ? `and ${formatCount(more)} more\n` : ''}`;

@@ -1,6 +1,6 @@
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { formatCount } from '../terminal/format-numbers.ts';
 import { createLineView, wholePercent } from '../terminal/progress-view.ts';
 import type { ReplayProgress } from './replay-cases.ts';
 
@@ -33,7 +33,7 @@ export function describeReplayProgress(progress: ReplayProgress, seconds: number
   return [
     `${name}: ${progress.phase}`,
     ...(part === undefined ? [] : [wholePercent(Math.min(1, part))]),
-    `${formatCount(progress.messages)} messages`,
+    formatCountOf(progress.messages, 'message'),
     `${formatCount(rate)}/s`,
   ].join('  ');
 }

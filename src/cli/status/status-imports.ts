@@ -1,10 +1,11 @@
 import type { WorkgroupConfig } from '../../config/config.ts';
 import type { ImportSummary } from '../../import/import-summary.ts';
 import type { LandedImport } from '../../import/newest-imports.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant } from '../../lib/time.ts';
 import type { KnownImport } from '../../operate/known-imports.ts';
 import { newsOfImport } from '../import/import-news.ts';
-import { formatCount, formatCountOf, formatKwh } from '../terminal/format-numbers.ts';
+import { formatKwh } from '../terminal/format-numbers.ts';
 
 /** A finished import, with its problems. */
 export interface ListedNewestImport extends LandedImport {

@@ -1,3 +1,4 @@
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
 import { stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble } from '../../pipeline/trouble.ts';
@@ -55,13 +56,16 @@ export function describeStatuses(
 
 /** The copy of the files of a lake after a takeover. */
 function describeFill({ missingFiles, error }: LakeFillState): string {
-  const files = missingFiles === undefined ? 'files' : `${missingFiles.toLocaleString('en')} files`;
+  const files =
+    missingFiles === undefined
+      ? 'files of its lake are'
+      : formatCountOf(missingFiles, 'file of its lake is', 'files of its lake are');
   const failed = error === undefined ? '' : `; the last attempt failed: ${error}`;
-  return `${files} of its lake are still only in the bucket, and reports read them there${failed}`;
+  return `${files} still only in the bucket, and reports read ${missingFiles === 1 ? 'it' : 'them'} there${failed}`;
 }
 
 function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
-  const count = (value: number | undefined) => (value === undefined ? '-' : value.toLocaleString('en'));
+  const count = (value: number | undefined) => (value === undefined ? '-' : formatCount(value));
   const ago = (ms: UtcMs | undefined) => formatAgo(ms, nowMs);
   const right = 'right' as const;
   const hasBucket = statuses.some(({ bucket }) => bucket !== undefined);

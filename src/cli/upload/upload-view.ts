@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import type { WorkgroupConfig } from '../../config/config.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, formatLocal } from '../../lib/time.ts';
 import type { BudgetSummary, MeterSummary } from '../../upload/list-uploads.ts';
 import type { BudgetRow, MeterRow, Upload } from '../../upload/upload-rows.ts';
-import { formatCount, formatCountOf } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import type { PutFile } from './upload-run.ts';
 
@@ -19,7 +19,8 @@ function describeOutcome(outcome: PutFile['outcome']): string {
   switch (outcome.kind) {
     case 'stored': {
       const unchanged = outcome.unchanged > 0 ? `, ${formatCount(outcome.unchanged)} known already` : '';
-      const replaced = outcome.replaced > 0 ? `, ${formatCount(outcome.replaced)} earlier ones replaced` : '';
+      const replaced =
+        outcome.replaced > 0 ? `, ${formatCountOf(outcome.replaced, 'earlier one')} replaced` : '';
       return `${formatCountOf(outcome.stored, 'row')} stored${unchanged}${replaced}, revision ${outcome.revision}`;
     }
     case 'stored-before':
@@ -36,12 +37,12 @@ export function describeChecked(
 ): string {
   return files
     .map(({ path, upload }) => {
-      const what = {
-        meter_intervals: 'intervals',
-        meter_registers: 'values of registers',
-        budget: 'periods',
-      }[upload.kind];
-      const head = `${basename(path)}: ${formatCount(upload.rows.length)} ${what}, no problems\n`;
+      const [one, many] = {
+        meter_intervals: ['interval', 'intervals'],
+        meter_registers: ['value of registers', 'values of registers'],
+        budget: ['period', 'periods'],
+      }[upload.kind] as [string, string];
+      const head = `${basename(path)}: ${formatCountOf(upload.rows.length, one, many)}, no problems\n`;
       return (
         head +
         (upload.kind === 'budget' ? budgetTable(upload.rows) : meterTable(upload.rows, upload.kind, zone))

@@ -112,7 +112,7 @@ test.runIf(isFull)(
     const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
     expect(refusal).toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
     expect(String(refusal.cause)).toMatch(
-      /^TransientError: 0 of at least 1 replicas of Redis at 127.*not acknowledged.*lower this setting/,
+      /^TransientError: 0 of at least 1 replica of Redis at 127.*not acknowledged.*lower this setting/,
     );
     const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
     await until('the replica follows', () =>
