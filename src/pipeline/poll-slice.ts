@@ -14,8 +14,8 @@ export interface PollOptions {
   source: StreamSource;
   workgroupId: string;
   signal: AbortSignal;
-  /** How long the server may wait for a next message at the head. Default: a second. */
-  waitSeconds?: number;
+  /** How long the server may wait for a next message at the head. */
+  waitSeconds: number;
   /** Called after every landed read. A slice with a push source stays at the head. */
   onProgress?: (result: PollResult) => void;
   /** Called once for each read that has landed, even if a later one fails. */
@@ -82,7 +82,7 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
  * because the size can grow after each.
  */
 async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
-  const { pipeline, source, workgroupId, signal, waitSeconds = 1, onProgress } = options;
+  const { pipeline, source, workgroupId, signal, waitSeconds, onProgress } = options;
   const start = await pipeline.run(workgroupId, 'position', undefined);
   const { messagesMax } = start;
   const isShrunk = messagesMax < limits.messagesPerReadMax;

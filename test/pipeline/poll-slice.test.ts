@@ -27,6 +27,7 @@ test('what has landed is reported, even if the next read fails', async () => {
     },
     workgroupId: 'acme',
     signal: new AbortController().signal,
+    waitSeconds: 0,
     onProgress: ({ messages, lagMessages }) => reported.push([messages, lagMessages]),
   });
   await expect(slice).rejects.toThrow('the connection was reset');
@@ -54,7 +55,7 @@ test('a server that asks for a wait is not read earlier, however often it has fa
     const progress = createStageProgress(paces, { clock: { now: () => 0 }, timeLimitMs: () => 30_000 });
     progress.started('poll');
     const { signal } = new AbortController();
-    const error = await pollSlice({ pipeline, source, workgroupId: 'acme', signal }).catch(
+    const error = await pollSlice({ pipeline, source, waitSeconds: 0, workgroupId: 'acme', signal }).catch(
       (thrown) => thrown,
     );
     progress.failed('poll', error);

@@ -78,7 +78,12 @@ test('the next slice continues the same subscription at the checkpoint', async (
     const stopping = new AbortController();
     const onProgress = ({ messages }: PollResult) => messages === 10 && stopping.abort(new Error('enough'));
     await expect(
-      pollSlice({ pipeline, source, workgroupId: 'acme', signal: stopping.signal, onProgress }),
+      pollSlice({
+        ...{ pipeline, source, waitSeconds: 1 },
+        workgroupId: 'acme',
+        signal: stopping.signal,
+        onProgress,
+      }),
     ).rejects.toThrow('enough');
     expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 10 * round });
     expect(service.socket.counts()).toMatchObject({ sockets: 1, subscriptions: 1 });
@@ -93,7 +98,12 @@ test('a warehouse that was opened anew is read to from its own checkpoint', asyn
     const onProgress = ({ messages }: PollResult) =>
       messages === count && stopping.abort(new Error('enough'));
     await expect(
-      pollSlice({ pipeline, source, workgroupId: 'acme', signal: stopping.signal, onProgress }),
+      pollSlice({
+        ...{ pipeline, source, waitSeconds: 1 },
+        workgroupId: 'acme',
+        signal: stopping.signal,
+        onProgress,
+      }),
     ).rejects.toThrow('enough');
   };
   await read(10);
