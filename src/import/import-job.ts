@@ -12,7 +12,8 @@ import { type ImportProgress, type ImportRequest, shownPathOf } from './import-r
 /** Imports files into an open warehouse, one at a time, in the background. */
 export interface ImportJob {
   /**
-   * Starts the import of a file. Does nothing if this file is already being imported.
+   * Starts the import of a file. Does nothing if this file is already being imported. A temporary file is
+   * another one for each command, because a second command can have other rows below the same shown path.
    * @throws TransientError if another file is being imported
    */
   start(request: ImportRequest): void;
