@@ -98,3 +98,24 @@ test('every setting of limits is on the page', () => {
   expect([...onPage].sort()).toEqual(Object.keys(limits).sort());
   expect(Object.values(limits).sort()).toEqual(Object.values(serviceLimits).sort());
 });
+
+test('every answer beyond a limit leads to the sections whose tables name it', () => {
+  const named = new Map<string, string[]>();
+  for (const section of page.split(/^## /m).slice(1)) {
+    const [title] = section.split('\n');
+    for (const [, beyond] of section.matchAll(/^\| .+ \| .+ \| .+ \| (.*) \| .+ \|$/gm))
+      for (const [answer] of beyond!.matchAll(/\b[45]\d\d\b|`[A-Z]\w+`/g))
+        named.set(answer, [...(named.get(answer) ?? []), title!]);
+  }
+  // These are classes of errors; the code beside them is the answer.
+  for (const kind of ['TerminalError', 'TransientError']) named.delete(`\`${kind}\``);
+  const told = [...page.matchAll(/^\| (\d{3}|`\w+`) \| (\[.+\)) \|$/gm)].map(
+    ([, answer, links]) => [answer, [...links!.matchAll(/\[(.+?)\]/g)].map(([, title]) => title)] as const,
+  );
+  expect(told).toEqual([...named].map(([answer, titles]) => [answer, [...new Set(titles)]]).sort(byAnswer));
+});
+
+function byAnswer([one]: unknown[], [other]: unknown[]): number {
+  const plain = (answer: unknown) => String(answer).replaceAll('`', '');
+  return plain(one) < plain(other) ? -1 : 1;
+}
