@@ -6,6 +6,7 @@ import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { InputError } from '../../src/lib/errors.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { deviceOf } from '../rollup/many-streams.ts';
 import { type CaseReading, energyByDay, energyRows, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
@@ -393,23 +394,34 @@ describe('the golden cases, imported, give the energy that they give through the
     'power-irregular',
     'sources-add-up',
   ];
-  test.each(sampled(chosen, 3))('%s', async (id) => {
-    const one = cases.find((golden) => golden.id === id)!;
-    const shard = await openTestShard();
-    const names = [...new Set(one.readings.flatMap(({ data }) => Object.keys(data)))];
-    const rows = one.readings.map((reading) => JSON.stringify({ device: DEVICE, ...reading }));
-    await importInto(
-      shard,
-      fileOf('case.ndjson', `${rows.join('\n')}\n`),
-      {
-        time: { column: 'event_time' },
-        device: { column: 'device' },
-        source: { column: 'source' },
-        fields: Object.fromEntries(names.map((name) => [`/data/${name}`, name])),
-      },
-      { workgroup: testWorkgroup({ timezone: one.timezone }) },
-    );
-    await rollUpSite(shard, { timezone: one.timezone, streams: one.energyStreams });
-    expect(await energyByDay(shard)).toEqual(one.expected);
-  });
+  // Cases with the same rules share a warehouse, each with its own device.
+  const chosenCases = sampled(chosen, 3).map((id) => cases.find((one) => one.id === id)!);
+  const alike = Map.groupBy(chosenCases, ({ timezone, energyStreams }) =>
+    JSON.stringify([timezone, energyStreams]),
+  );
+  test.each([...alike.values()].map((group) => ({ ids: group.map(({ id }) => id).join(', '), group })))(
+    'of $ids',
+    async ({ group }) => {
+      const { timezone, energyStreams } = group[0]!;
+      const shard = await openTestShard();
+      const names = group.flatMap(({ readings }) => readings.flatMap(({ data }) => Object.keys(data)));
+      const rows = group.flatMap(({ readings }, index) =>
+        readings.map((reading) => JSON.stringify({ device: deviceOf(index), ...reading })),
+      );
+      await importInto(
+        shard,
+        fileOf('cases.ndjson', `${rows.join('\n')}\n`),
+        {
+          time: { column: 'event_time' },
+          device: { column: 'device' },
+          source: { column: 'source' },
+          fields: Object.fromEntries(names.map((name) => [`/data/${name}`, name])),
+        },
+        { workgroup: testWorkgroup({ timezone }) },
+      );
+      await rollUpSite(shard, { timezone, streams: energyStreams });
+      for (const [index, { id, expected }] of group.entries())
+        expect.soft(await energyByDay(shard, deviceOf(index)), id).toEqual(expected);
+    },
+  );
 });
