@@ -258,14 +258,18 @@ test('a request that cannot be stored is refused, and its parameter named', asyn
   expect((await get()).body).toEqual({ corrections: [] });
 });
 
-test('a correction of time that is already corrected is refused, and the error names the other correction', async () => {
+test('energy can be set beside time that is set, but not in it, and the error names the other correction', async () => {
   const { post } = await openRoutes();
-  await post(day);
-  expect(await post(between('02T10:00:00', '02T11:00:00'))).toMatchObject({
+  expect(await post(between('02T10:00:00', '02T11:00:00'))).toMatchObject({ status: 200 });
+  expect(await post(day)).toMatchObject({
+    status: 400,
+    body: { message: 'day: correction 1 says a part of this time already; undo that first' },
+  });
+  expect(await post(between('02T10:45:00', '02T12:00:00'))).toMatchObject({
     status: 400,
     body: { message: 'from: correction 1 says a part of this time already; undo that first' },
   });
-  const exclude = { ...between('02T10:00:00', '02T11:00:00'), kind: 'exclude', energyWh: undefined };
+  const exclude = { ...between('02T09:00:00', '02T12:00:00'), kind: 'exclude', energyWh: undefined };
   expect(await post(exclude)).toMatchObject({ status: 200 });
   expect(await post(exclude)).toMatchObject({ status: 400, body: { parameter: 'from' } });
   expect(await post({ ...exclude, field: 'power' })).toMatchObject({
@@ -273,14 +277,8 @@ test('a correction of time that is already corrected is refused, and the error n
     body: { parameter: 'field' },
   });
   expect(await post({ ...exclude, field: 'energy' })).toMatchObject({ status: 200 });
-});
-
-test('energy can be set beside time that is corrected, and where readings are excluded', async () => {
-  const { post } = await openRoutes();
-  const exclude = { ...between('01T22:00:00', '02T22:00:00'), kind: 'exclude', energyWh: undefined };
-  expect(await post(exclude)).toMatchObject({ status: 200 });
+  // Energy can also be set where readings are excluded.
   for (const [from, to] of [
-    ['02T10:00:00', '02T11:00:00'],
     ['02T11:00:00', '02T12:00:00'],
     ['02T09:00:00', '02T10:00:00'],
   ] as const)
