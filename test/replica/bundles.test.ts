@@ -88,6 +88,8 @@ async function localRows(root: string, { files }: Commit): Promise<unknown> {
 }
 
 const steps = ['land', 'days', 'publish', 'compact', 'mirror', 'unbundle', 'collect', 'restart'] as const;
+/** Steps that write objects to the bucket or delete some. After the others it is as before. */
+const inBucket = new Set<(typeof steps)[number]>(['land', 'mirror', 'unbundle', 'collect']);
 
 test('after any steps a reader of the bucket sees the rows of the local lake', {
   timeout: 240_000,
@@ -124,6 +126,7 @@ test('after any steps a reader of the bucket sees the rows of the local lake', {
         const generation = owner.head();
         const expected = await localRows(on.root, generation);
         expect(await reader.rows()).toEqual(expected);
+        if (!inBucket.has(step)) continue;
         const cold = await openReader(store, tempDir());
         expect(await cold.rows()).toEqual(expected);
         await cold.close();
