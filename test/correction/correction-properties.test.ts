@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { type CaseCorrection, correct, NOW_MS, stateOf } from './correction-fixture.ts';
 
@@ -125,7 +125,7 @@ test('the order of corrections and data does not matter, and an undone correctio
         await mixed.close();
       },
     ),
-    { numRuns: rounds(1, 12) },
+    { numRuns: rounds(1, 12), endOnFailure: !isSoak },
   );
 });
 
@@ -166,6 +166,6 @@ test('the intervals of a corrected day add up to the day, and the intervals of a
       expect(sum).toBe(set.energyWh);
       await shard.close();
     }),
-    { numRuns: rounds(1, 8) },
+    { numRuns: rounds(1, 8), endOnFailure: !isSoak },
   );
 });
