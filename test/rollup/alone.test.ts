@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { type CaseReading, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
@@ -60,6 +60,7 @@ test('a register alone in its warehouse has the same energy if it is rolled up d
     }),
     {
       numRuns: rounds(1, 12),
+      endOnFailure: !isSoak,
       examples: [
         [
           [

@@ -8,7 +8,7 @@ import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { messagesToColumns } from '../support/messages-to-columns.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { CANARY, POISON_START_MS, poisonMessages, poisonPosts } from './poison-streams.ts';
@@ -99,6 +99,6 @@ test('a healthy device is exact and published after each post, with any poison b
       expect(await rowsOf(shard, 'FROM set_aside')).toEqual([]);
       await shard.close();
     }),
-    { numRuns: rounds(1, 8), seed: 20_261_122 },
+    { numRuns: rounds(1, 8), seed: 20_261_122, endOnFailure: !isSoak },
   );
 });
