@@ -29,7 +29,7 @@ SET SESSION asof_loop_join_threshold = 0;
 --   amount_wh            the energy of an interval or of a budget, or the value of a register
 --   direction, quality   of readings
 --   scenario             of budgets
---   revision, is_same    decided by chapter 20
+--   revision, is_same    1 and false until chapter 20 decides them
 CREATE OR REPLACE TEMP TABLE incoming (
   line BIGINT, key VARCHAR, meter_code VARCHAR, start_ms BIGINT, end_ms BIGINT, amount_wh DOUBLE, direction VARCHAR,
   quality VARCHAR, scenario VARCHAR, revision INTEGER, is_same BOOLEAN

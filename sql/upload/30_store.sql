@@ -2,7 +2,8 @@
 --
 -- Reads   incoming, replaced_row, meter_reading, meter_register.
 -- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by if it is no longer
---         current), upload, dirty_partition, incoming.
+--         current), register_interval (temporary: the energy between two values of a register), incoming
+--         (these intervals), upload, dirty_partition.
 -- Why     An upload never overwrites, so earlier values stay visible.
 
 -- name: store_readings
@@ -45,11 +46,14 @@ UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id
 -- Marks the replaced budgets.
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
--- name: turn_registers_into_readings
--- Makes readings from the growth between neighbouring values of the touched registers. If a register fell,
--- the energy of that interval is unknown (null). The worse quality of the two values counts. The readings
--- replace the register values in incoming, so that the statements of intervals compare and store them.
-CREATE OR REPLACE TEMP TABLE incoming AS
+-- name: find_register_intervals
+-- Computes the intervals between neighbouring values of the registers of the upload. If a register fell, the
+-- energy of that interval is unknown (null). The worse quality of the two values counts.
+-- register_interval:
+--   meter_code, start_ms, end_ms
+--   energy_wh            null: the register fell
+--   direction, quality   see create_incoming
+CREATE OR REPLACE TEMP TABLE register_interval AS
 WITH step AS (
   -- The register values in order, each with the one before it.
   SELECT
@@ -66,24 +70,28 @@ WITH step AS (
   WINDOW in_order AS (PARTITION BY meter_code ORDER BY at_ms)
 )
 SELECT
-  0::BIGINT AS line,
-  meter_code AS key,
   meter_code,
   before_ms AS start_ms,
   at_ms AS end_ms,
-  CASE WHEN value_wh >= before_wh THEN round(value_wh - before_wh, 3) END AS amount_wh,
+  CASE WHEN value_wh >= before_wh THEN round(value_wh - before_wh, 3) END AS energy_wh,
   direction,
   CASE
     WHEN value_wh < before_wh THEN 'fault'
     WHEN 'substituted' IN (before_quality, quality) THEN 'substituted'
     WHEN 'estimated' IN (before_quality, quality) THEN 'estimated'
     ELSE 'measured'
-  END AS quality,
-  NULL::VARCHAR AS scenario,
-  1::INTEGER AS revision,
-  false AS is_same
+  END AS quality
 FROM step
 WHERE before_ms IS NOT NULL;
+
+-- name: take_register_intervals
+-- Adds the intervals of registers to incoming, which is empty again, so that the statements of intervals
+-- compare and store them. They have line 0, because they are no lines of the file. Their revision is 1 until
+-- set_revisions finds the readings that they replace.
+INSERT INTO incoming BY NAME
+SELECT 0 AS line, meter_code AS key, meter_code, start_ms, end_ms, energy_wh AS amount_wh, direction, quality,
+  1 AS revision, false AS is_same
+FROM register_interval;
 
 -- name: mark_months
 -- Marks the months of the lake with new or replaced readings.

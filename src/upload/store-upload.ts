@@ -191,7 +191,9 @@ async function replaceAndInsert(
       return;
     case 'meter_registers':
       await query(connection, 'upload/store_registers', { upload_id });
-      await query(connection, 'upload/turn_registers_into_readings');
+      await query(connection, 'upload/find_register_intervals');
+      await query(connection, 'upload/create_incoming');
+      await query(connection, 'upload/take_register_intervals');
       await markChanges(connection, 'meter_intervals');
       await query(connection, 'upload/replace_readings', { upload_id });
       await query(connection, 'upload/store_readings', { ...ids, from_register: true });
