@@ -23,7 +23,7 @@ SELECT site, device, source, sign, valid_from, valid_to FROM site_member WHERE d
 -- Lists the sites without any member: such a site is the whole workgroup. It is in the lake only if it has
 -- declared an absent role.
 -- whole_site: site
-SELECT DISTINCT site FROM absent_role WHERE site IS NOT NULL AND site NOT IN (SELECT site FROM site_member);
+SELECT DISTINCT site FROM absent_role ANTI JOIN site_member USING (site) WHERE site IS NOT NULL;
 
 -- name: find_view_scope
 -- Lists the scopes: the workgroup, each site, and each device with a role in the balance.
@@ -66,7 +66,7 @@ SELECT scope_id, device, 1 AS sign FROM scope WHERE kind = 'device';
 -- name: find_view_absent
 -- Lists the roles that the workgroup and the sites are declared not to have.
 -- scope_absent: scope_id, role
-SELECT coalesce('site/' || site, 'workgroup') AS scope_id, role FROM absent_role;
+SELECT CASE WHEN site IS NULL THEN 'workgroup' ELSE concat('site/', site) END AS scope_id, role FROM absent_role;
 
 -- name: select_scope_balance
 -- Selects the balance of all scopes, with the kind and the name of each scope.
