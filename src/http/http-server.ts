@@ -6,7 +6,7 @@ import Fastify, { type ConnectionError, type FastifyInstance, type FastifyReques
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import type { Access } from '../access/access.ts';
 import { type Authentication, checkToken } from '../access/authentication.ts';
-import { bearerToken } from '../access/bearer.ts';
+import { bearerToken } from '../access/bearer-token.ts';
 import type { Offset } from '../contract/offset.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -3,7 +3,7 @@ import { workgroupWarnings } from '../config/config-warnings.ts';
 import type { ExportState } from '../exports/list-exports.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withLag } from '../operate/with-lag.ts';
-import { clockTrouble } from '../pipeline/clock-trouble.ts';
+import { clockTrouble } from '../pipeline/clock-troubles.ts';
 import { type EventDelays, eventDelayBoundsSeconds } from '../pipeline/event-delays.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { MetricsContext } from './metrics-context.ts';

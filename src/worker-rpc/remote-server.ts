@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { bearerToken } from '../access/bearer.ts';
+import { bearerToken } from '../access/bearer-token.ts';
 import type { CheckedCall, ProcessTokens } from '../access/process-token.ts';
 import { errorCode, errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { bearerToken } from '../access/bearer.ts';
+import { bearerToken } from '../access/bearer-token.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { createServer } from '../lib/node-http.ts';
 import type { PlainError } from '../lib/plain-error.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bearerToken } from '../../src/access/bearer.ts';
+import { bearerToken } from '../../src/access/bearer-token.ts';
 
 test.each([
   ['Bearer abc', 'abc'],

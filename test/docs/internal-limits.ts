@@ -144,7 +144,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'shard-demand.ts OPENINGS_MAX',
     'shard-room.ts HIBERNATING_MAX',
     'socket-answer.ts ANSWER_BYTES_MAX',
-    'socket-transport.ts FRAMES_TOGETHER_MAX BYTES_TOGETHER_MAX',
+    'socket-io-connection.ts FRAMES_TOGETHER_MAX BYTES_TOGETHER_MAX',
     'message-sender.ts ROUND_MESSAGES_MAX',
   ],
   'which of two ways is faster; the result is the same': [
@@ -154,7 +154,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'fast-reader.ts MEMBERS_MAX',
     'rollup-context.ts LITTLE_ROWS_MAX',
     'scan-items.ts FIELDS_MAX',
-    'socket-transport.ts UNANSWERED_MAX',
+    'socket-io-connection.ts UNANSWERED_MAX',
     'stream-routes.ts PARTS_WRITTEN_MAX',
     'trees.ts TREES_MAX',
     'upload-bundle.ts FILE_BYTES_MAX',

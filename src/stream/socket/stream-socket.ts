@@ -21,7 +21,7 @@ import type { ConnectionContext } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { createLobby, type Lobby, type LobbyConnection } from './socket-lobby.ts';
 import { createSession, type Session } from './socket-session.ts';
-import { connectionOf } from './socket-transport.ts';
+import { connectionOf } from './socket-io-connection.ts';
 import { createSocketWires, type SocketWires } from './socket-wires.ts';
 
 export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateLimit' | 'access'> {

@@ -6,7 +6,7 @@ import { DataTable } from '../parts/data-table.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
-import { sentence } from '../words/message-words.ts';
+import { sentence } from '../words/sentence.ts';
 import { countText, plural } from '../words/number-words.ts';
 import { ConfigurationInForce } from './configuration-in-force.tsx';
 

@@ -4,7 +4,7 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
-import { sentence } from '../words/message-words.ts';
+import { sentence } from '../words/sentence.ts';
 import { StateSign } from './overview-state.tsx';
 import { PipelineAlerts } from './pipeline-alerts.tsx';
 import { PipelineBackfills } from './pipeline-backfills.tsx';
