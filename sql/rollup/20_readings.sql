@@ -92,34 +92,32 @@ INSERT INTO superseded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
 -- name: find_superseded
--- Compares each new reading with the stored reading of the same series and time. One of the two is used: the
--- one with the higher message id. If the message ids are equal, the same value again changes nothing; of
--- different values the one with the higher offset is used, then the one of the later batch. If a stored value
--- comes again, it gets the offset and batch of the repetition, because a different value can have come
--- between the two.
+-- Compares each new reading with the stored reading of the same series and time. The one with the higher rank
+-- is used. A repetition has the message id and the value of the stored reading. Then the stored reading is
+-- used, so that nothing is computed again. If the repetition has a higher offset, the stored reading gets its
+-- offset and batch, because a different value can have come between the two.
 -- The stored readings include the excluded ones, so that exclusions do not influence which reading is used.
 -- $low_ms, $high_ms: event times of incoming, so that only stored readings of that time are read.
 -- superseded_now:
 --   series_id, event_time_ms
 --   value, message_id, stream_offset, batch_id   of the reading that is not used
---   is_new                                       the value of the stored reading is used
---   counts_offset, counts_batch                  of the repetition; null if the stored value did not come
---                                                again
+--   stored_wins                                  the stored reading is used
+--   counts_offset, counts_batch                  of the repetition; null if the stored reading keeps its own
 CREATE OR REPLACE TEMP TABLE superseded_now AS
-SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN arrived ELSE stored END), is_new,
-  CASE WHEN is_repetition THEN arrived.stream_offset END AS counts_offset,
-  CASE WHEN is_repetition THEN arrived.batch_id END AS counts_batch
+SELECT series_id, event_time_ms, unnest(CASE WHEN stored_wins AND NOT moves_stored THEN arrived ELSE stored END),
+  stored_wins,
+  CASE WHEN moves_stored THEN arrived.stream_offset END AS counts_offset,
+  CASE WHEN moves_stored THEN arrived.batch_id END AS counts_batch
 FROM (
   SELECT incoming.series_id, incoming.event_time_ms,
-    known_reading.message_id IS NOT DISTINCT FROM incoming.message_id AND known_reading.value = incoming.value
-      AND coalesce(incoming.stream_offset, 0) > coalesce(known_reading.stream_offset, 0) AS is_repetition,
-    CASE
-      WHEN known_reading.message_id IS DISTINCT FROM incoming.message_id
-        THEN coalesce(known_reading.message_id, -1) > coalesce(incoming.message_id, -1)
-      ELSE known_reading.value = incoming.value
-        OR (coalesce(known_reading.stream_offset, 0), known_reading.batch_id)
-          > (coalesce(incoming.stream_offset, 0), incoming.batch_id)
-    END AS is_new,
+    known_reading.message_id IS NOT DISTINCT FROM incoming.message_id
+      AND known_reading.value = incoming.value AS is_repetition,
+    is_repetition
+      AND coalesce(incoming.stream_offset, 0) > coalesce(known_reading.stream_offset, 0) AS moves_stored,
+    is_repetition
+      OR reading_rank(
+        known_reading.message_id, known_reading.stream_offset, known_reading.batch_id, known_reading.value
+      ) > reading_rank(incoming.message_id, incoming.stream_offset, incoming.batch_id, incoming.value) AS stored_wins,
     {value: incoming.value, message_id: incoming.message_id, stream_offset: incoming.stream_offset,
       batch_id: incoming.batch_id} AS arrived,
     {value: known_reading.value, message_id: known_reading.message_id, stream_offset: known_reading.stream_offset,
@@ -156,14 +154,14 @@ WHERE superseded_now.counts_batch IS NOT NULL AND excluded_reading.series_id = s
 -- name: drop_losing_incoming
 -- Drops the new readings that are not used (superseded_now) from incoming.
 DELETE FROM incoming USING superseded_now
-WHERE superseded_now.is_new AND incoming.series_id = superseded_now.series_id
+WHERE superseded_now.stored_wins AND incoming.series_id = superseded_now.series_id
   AND incoming.event_time_ms = superseded_now.event_time_ms;
 
 -- name: delete_replaced_readings
 -- Deletes the stored readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
 DELETE FROM reading USING superseded_now
 WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND NOT superseded_now.is_new AND reading.series_id = superseded_now.series_id
+  AND NOT superseded_now.stored_wins AND reading.series_id = superseded_now.series_id
   AND reading.event_time_ms = superseded_now.event_time_ms;
 
 -- name: count_exclusions
@@ -175,7 +173,7 @@ SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 -- Deletes the excluded readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
 DELETE FROM excluded_reading USING superseded_now
 WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND NOT superseded_now.is_new AND excluded_reading.series_id = superseded_now.series_id
+  AND NOT superseded_now.stored_wins AND excluded_reading.series_id = superseded_now.series_id
   AND excluded_reading.event_time_ms = superseded_now.event_time_ms;
 
 -- name: store_incoming_exclusions
