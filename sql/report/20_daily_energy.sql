@@ -36,15 +36,9 @@ GROUP BY day;
 -- Like answer_by_device; each value is an object with all details.
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat('"', device, '":', to_json({
-    energyWh: energy_wh,
-    methods: methods,
-    flags: flags,
-    coverage: coverage,
-    status: status,
-    version: version,
-    computedAt: utc_text(computed_at)
-  })), ',' ORDER BY device)) AS members
+  encode(string_agg(
+    concat('"', device, '":', details_json(energy_wh, methods, flags, coverage, status, version, computed_at)), ','
+    ORDER BY device)) AS members
 FROM device_day
 GROUP BY day;
 
@@ -52,15 +46,10 @@ GROUP BY day;
 -- Like answer_by_source; each value is an object with all details.
 SELECT
   day::VARCHAR AS period,
-  encode(string_agg(concat(to_json(concat(device, '.', source)), ':', to_json({
-    energyWh: energy_wh,
-    methods: [method],
-    flags: list_sort(flags),
-    coverage: coverage,
-    status: status,
-    version: version,
-    computedAt: utc_text(computed_at)
-  })), ',' ORDER BY file_row_number)) AS members
+  encode(string_agg(
+    concat(to_json(concat(device, '.', source)), ':',
+      details_json(energy_wh, [method], list_sort(flags), coverage, status, version, computed_at)), ','
+    ORDER BY file_row_number)) AS members
 FROM chosen
 GROUP BY day;
 
