@@ -38,7 +38,8 @@ export async function reconcileSchedules(
       changes.changed.push(key);
     else if (!isOnTime(schedule, row, nowMs)) changes.repaired.push(key);
     else continue;
-    // This also moves the next job. Without its schedule the job could not get an id that a finished one has.
+    // This also moves the next job. Its id is made of the key and its instant. If the clock was set back, a
+    // finished job can have this id. Then the queue refuses a new schedule, but it moves an existing one.
     await queue.schedule(row);
   }
   for (const key of present.keys()) {

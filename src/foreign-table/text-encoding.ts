@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /** How the text of a file can be encoded. Windows-1252 contains Latin-1. */
 type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
@@ -25,8 +27,7 @@ export function detectEncoding(bytes: Uint8Array): TextEncoding | undefined {
   const wide = wideEncoding(bytes);
   if (wide) return wide;
   if (isBinary(bytes)) return undefined;
-  // `stream`: the last character may continue after these bytes.
-  return isUtf8(bytes, { stream: true }) ? 'utf-8' : 'windows-1252';
+  return beginsUtf8(bytes) ? 'utf-8' : 'windows-1252';
 }
 
 /** Decodes a whole file. A byte order mark is removed. */
@@ -42,9 +43,10 @@ export function decodeText(bytes: Uint8Array): DecodedText {
   return { kind: 'text', text: new TextDecoder(encoding).decode(bytes), encoding };
 }
 
-function isUtf8(bytes: Uint8Array, options: { stream?: boolean } = {}): boolean {
+/** True if the bytes are UTF-8, but the last character may continue after them. */
+function beginsUtf8(bytes: Uint8Array): boolean {
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes, options);
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
     return true;
   } catch {
     return false;
@@ -83,20 +85,25 @@ function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
 }
 
 const SAMPLE_BYTES = 64 * 1024;
+/**
+ * Text has at most this share of control characters, such as form feeds, and a few more, which count in a
+ * short file. In packed data a ninth of the bytes are control characters.
+ */
+const CONTROLS_SHARE_MAX = 0.02;
+const CONTROLS_MORE_MAX = 5;
 
-/** Text has few control characters. */
 function isBinary(bytes: Uint8Array): boolean {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   const controls = sample.reduce(
     (sum, byte) => sum + Number(byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d),
     0,
   );
-  return controls > sample.length / 50 + 5;
+  return controls > sample.length * CONTROLS_SHARE_MAX + CONTROLS_MORE_MAX;
 }
 
 /**
- * Lines that are not UTF-8. `isMixed`: another line has characters of several bytes in UTF-8, or a byte has
- * no character.
+ * The lines that are not UTF-8. `isMixed` is true if the file mixes encodings: another line has characters of
+ * several bytes in UTF-8, or a line has a byte that is no character of Windows-1252.
  */
 function findForeignLines(bytes: Uint8Array): {
   isMixed: boolean;

@@ -6,7 +6,10 @@ interface PackedPart {
   end: number;
 }
 
-/** The file does not follow the format. The message is for people. */
+/**
+ * The file does not follow the format. The message is for people. The code begins like those of Node for
+ * damaged Zstandard data, so callers treat both as a damaged file.
+ */
 class ZstdError extends Error {
   readonly code = 'ZSTD_frames';
 }
@@ -16,6 +19,10 @@ const FRAME_MAGIC = 0xfd2fb528;
 const SKIPPABLE_FRAME_MAGIC = 0x184d2a50;
 /** The type of a block that repeats one byte. */
 const RLE_BLOCK = 1;
+/** The bits of a frame's descriptor. A checksum is behind the last block. */
+const SINGLE_SEGMENT_BIT = 0b10_0000;
+const CHECKSUM_BIT = 0b100;
+const CHECKSUM_BYTES = 4;
 const DICTIONARY_ID_BYTES = [0, 1, 2, 4];
 const CONTENT_SIZE_BYTES = [0, 2, 4, 8];
 
@@ -45,13 +52,13 @@ async function frameEnd(file: FileHandle, start: number): Promise<number> {
     return start + 8 + (await bytesAt(file, start + 4, 4)).readUInt32LE();
   if (magic !== FRAME_MAGIC) throw new ZstdError('there is something else behind the packed data');
   const descriptor = (await bytesAt(file, start + 4, 1))[0]!;
-  const isSingleSegment = (descriptor & 0b10_0000) > 0;
+  const isSingleSegment = (descriptor & SINGLE_SEGMENT_BIT) > 0;
   const sizeBytes = CONTENT_SIZE_BYTES[descriptor >> 6]! || (isSingleSegment ? 1 : 0);
   let at = start + 5 + (isSingleSegment ? 0 : 1) + DICTIONARY_ID_BYTES[descriptor & 0b11]! + sizeBytes;
   for (;;) {
     const block = (await bytesAt(file, at, 3)).readUIntLE(0, 3);
     at += 3 + (((block >> 1) & 0b11) === RLE_BLOCK ? 1 : block >> 3);
-    if ((block & 1) === 1) return at + ((descriptor & 0b100) > 0 ? 4 : 0);
+    if ((block & 1) === 1) return at + ((descriptor & CHECKSUM_BIT) > 0 ? CHECKSUM_BYTES : 0);
   }
 }
 

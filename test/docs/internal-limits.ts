@@ -197,7 +197,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'sample-file.ts OBJECTS_MAX',
     'source-file.ts STRUCTS_DEPTH_MAX',
     'suggest-streams.ts RESTARTS_PER_DAY_MAX',
-    'text-encoding.ts OTHER_ZEROS_MAX',
+    'text-encoding.ts OTHER_ZEROS_MAX CONTROLS_SHARE_MAX CONTROLS_MORE_MAX',
   ],
   'how the devices of a simulated site behave': [
     'modelled-power.ts BATTERY_W_MAX',
