@@ -6,6 +6,7 @@ import { libraryHomes, parts } from './support/architecture.ts';
 import { findBreaches } from './support/find-breaches.ts';
 import { findCircles } from './support/find-circles.ts';
 import { findImports, readSources, readUsers } from './support/find-imports.ts';
+import { findMisnamedFiles } from './support/misnamed-files.ts';
 import { findExportNamesakes, findNamesakes } from './support/namesakes.ts';
 import { findUnusedExports } from './support/unused-exports.ts';
 
@@ -50,6 +51,16 @@ test('no two files export one name', () => {
     expect(findExportNamesakes([one, { path: 'src/b/y.ts', text }])).toEqual([
       'Reading is exported by src/a/x.ts and src/b/y.ts; rename one of them, or share it',
     ]);
+});
+
+test('a file with one exported function or class is named after it', () => {
+  expect(findMisnamedFiles(sources)).toEqual([]);
+  const found = (name: string, text: string) => findMisnamedFiles([{ path: `src/a/${name}.ts`, text }]);
+  expect(found('bearer-token', 'export function readTokens() {}')).toEqual([]);
+  expect(found('openapi', 'export function registerOpenApi() {}')).toEqual([]);
+  expect(found('message-words', 'export function sentence() {}\nexport const LENGTH = 1;')).toEqual([
+    'src/a/message-words.ts exports sentence, LENGTH; give the file or the function a name with a word of the other',
+  ]);
 });
 
 test('what a file exports, another file uses', () => {

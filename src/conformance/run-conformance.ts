@@ -13,7 +13,7 @@ export type Finding = { rule: Rule } & (
 const ATTEMPTS = 3;
 
 /** Checks rules one after another and yields each result at once. Ends early if the signal aborts. */
-export async function* checkRules(
+export async function* runConformance(
   rules: readonly Rule[],
   probe: Probe,
   signal: AbortSignal,

@@ -17,7 +17,7 @@ const STUCK_MS = 5 * MINUTE_MS;
  * Rolls up and publishes landed messages, or waits until the service has done it.
  * @throws TransientError if the service was restarted or makes no progress; nothing is lost
  */
-export async function settle(
+export async function waitUntilPublished(
   first: StageProgress,
   lastBatchId: number,
   {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settled } from '../../src/cli/demo/demo-days.ts';
+import { settledDays } from '../../src/cli/demo/demo-days.ts';
 import { addDays, DAY_MS, dayStart, type LocalDate } from '../../src/lib/time.ts';
 import { createSite } from '../../src/simulate/create-site.ts';
 
@@ -20,7 +20,7 @@ test.each([
   async (after) => {
     const sent = { items: 100, simulatedUntilMs: startMs + 2.5 * DAY_MS };
     let looks = 0;
-    const { landed, days } = await settled(site, sent, {
+    const { landed, days } = await settledDays(site, sent, {
       landed: () => (looks > after.landedAfter ? 100 : 99),
       report: async (day) => {
         looks += 1;
@@ -41,9 +41,12 @@ test('after its time limit the demo reports the missing days, among the days tha
   const report = async () => ({});
   const untilMs = performance.now();
   const halfDay = { items: 1, simulatedUntilMs: startMs + DAY_MS / 2 };
-  expect(await settled(site, halfDay, { landed: () => 0, report, untilMs })).toEqual({ landed: 0, days: [] });
+  expect(await settledDays(site, halfDay, { landed: () => 0, report, untilMs })).toEqual({
+    landed: 0,
+    days: [],
+  });
   const twoDays = { items: 1, simulatedUntilMs: startMs + 2 * DAY_MS };
-  const { days } = await settled(site, twoDays, { landed: () => 0, report, untilMs });
+  const { days } = await settledDays(site, twoDays, { landed: () => 0, report, untilMs });
   expect(days[0]).toMatchObject({ day: firstDay, reportedWh: 0 });
   expect(days[0]!.different.length).toBeGreaterThan(3);
 });

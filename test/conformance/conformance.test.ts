@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import { rules } from '../../src/conformance/all-rules.ts';
 import { createProbe } from '../../src/conformance/probe.ts';
-import { checkRules, type Finding } from '../../src/conformance/run-conformance.ts';
+import { type Finding, runConformance } from '../../src/conformance/run-conformance.ts';
 import type { Target } from '../../src/conformance/target.ts';
 import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
@@ -93,7 +93,7 @@ async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
   const probe = createProbe(target, signal);
   try {
     const findings: Finding[] = [];
-    for await (const finding of checkRules(picked, probe, signal)) findings.push(finding);
+    for await (const finding of runConformance(picked, probe, signal)) findings.push(finding);
     return findings;
   } finally {
     await probe.close();

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Breach, NotTestable } from '../../src/conformance/breach.ts';
 import { createProbe, type Probe } from '../../src/conformance/probe.ts';
 import { contractSections, needs, type Rule } from '../../src/conformance/rule.ts';
-import { checkRules, type Finding } from '../../src/conformance/run-conformance.ts';
+import { type Finding, runConformance } from '../../src/conformance/run-conformance.ts';
 import type { Target } from '../../src/conformance/target.ts';
 
 /** Nothing is sent to it. */
@@ -38,7 +38,7 @@ async function findingsOf(rules: Rule[], target: Target, controller = new AbortC
   const probe = createProbe(target, signal);
   probes.push(probe);
   const findings: Array<Omit<Finding, 'rule'>> = [];
-  for await (const { rule: _, ...finding } of checkRules(rules, probe, signal)) findings.push(finding);
+  for await (const { rule: _, ...finding } of runConformance(rules, probe, signal)) findings.push(finding);
   return findings;
 }
 

@@ -10,7 +10,7 @@ import { closeAssignment, openAssignment } from '../../src/pipeline/open-assignm
 import type { OpenShard } from '../../src/pipeline/open-shard.ts';
 import { operations } from '../../src/pipeline/operations.ts';
 import { commitPath, lakePaths } from '../../src/publish/lake-layout.ts';
-import { settle } from '../../src/service/wait-until-published.ts';
+import { waitUntilPublished } from '../../src/service/wait-until-published.ts';
 import { DEVICE, fileOf } from '../import/import-fixture.ts';
 import { analyse } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
@@ -73,7 +73,7 @@ async function openWorker(energyStreams: NonNullable<ConfigInput['workgroups']>[
       const first = await ended();
       if (!('lastBatchId' in first.outcome)) throw new Error('nothing has landed');
       const left = [...meanwhile];
-      await settle(first, first.outcome.lastBatchId, {
+      await waitUntilPublished(first, first.outcome.lastBatchId, {
         owner: {
           isService: true,
           ask: () => Promise.reject(new Error('asks for nothing')),

@@ -3,7 +3,7 @@ import type { BackfillRequest } from '../../backfill/backfill-request.ts';
 import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
 import { TransientError } from '../../lib/errors.ts';
 import type { WarehouseOwner } from '../../service/open-owner.ts';
-import { settle } from '../../service/wait-until-published.ts';
+import { waitUntilPublished } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 
 interface BackfillRunOptions {
@@ -43,7 +43,7 @@ export async function superviseBackfill(options: BackfillRunOptions): Promise<As
     // Without new messages only the closed gap is published. A service does that by itself.
     if (outcome.messagesLanded === 0) await owner.followUp();
     else
-      await settle(now, outcome.lastBatchId, {
+      await waitUntilPublished(now, outcome.lastBatchId, {
         owner,
         signal,
         state,

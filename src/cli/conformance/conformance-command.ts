@@ -78,7 +78,7 @@ async function check(
   const { terminal, signal } = service;
   const { createProbe } = await import('../../conformance/probe.ts');
   const { preflight } = await import('../../conformance/preflight.ts');
-  const { checkRules } = await import('../../conformance/run-conformance.ts');
+  const { runConformance } = await import('../../conformance/run-conformance.ts');
   const isJson = globalOptions(command).json ?? false;
   const shownAs = (token: string) => tokenShownAs(target, token);
   const startedMs = performance.now();
@@ -91,7 +91,7 @@ async function check(
       terminal,
       `checking ${rules.length} rules at ${target.url}, workgroup ${target.workgroup}, table ${probe.table}`,
     );
-    for await (const finding of checkRules(rules, probe, signal)) {
+    for await (const finding of runConformance(rules, probe, signal)) {
       findings.push(finding);
       if (!isJson) terminal.out(visibleLines(describeFinding(findingData(finding, shownAs))));
     }

@@ -14,7 +14,7 @@ import { addListenOptions, type ListenOptions } from '../listen-options.ts';
 import { runWithoutConfig } from '../run-service.ts';
 import { inTempFolder } from '../temp-folder.ts';
 import { printData } from '../terminal/output.ts';
-import { settled } from './demo-days.ts';
+import { settledDays } from './demo-days.ts';
 import type { DemoSummary } from './demo-view.ts';
 import { type DemoState, describeDemo, describeStart, describeState } from './demo-view.ts';
 
@@ -124,7 +124,7 @@ async function runDemoIn(
     show('Waiting for the last messages ...\n');
     const sent = await simulating;
     const settledByMs = service.signal.aborted ? performance.now() + SETTLE_MS : untilMs;
-    const { landed, days } = await settled(site, sent, {
+    const { landed, days } = await settledDays(site, sent, {
       landed: () => statusOf(config)?.poll.messages ?? 0,
       report,
       untilMs: settledByMs,

@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 200;
  * Waits until the report contains everything that was sent.
  * @param pipeline `untilMs`, of `performance`: when to stop waiting
  */
-export async function settled(
+export async function settledDays(
   site: Site,
   sent: Pick<SimulationReport, 'items' | 'simulatedUntilMs'>,
   pipeline: {

@@ -5,7 +5,7 @@ import type { Mapping } from '../../import/import-mapping.ts';
 import type { ImportProgress } from '../../import/import-request.ts';
 import { TransientError } from '../../lib/errors.ts';
 import type { WarehouseOwner } from '../../service/open-owner.ts';
-import { settle } from '../../service/wait-until-published.ts';
+import { waitUntilPublished } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 import type { NamedFile } from './convert-workbooks.ts';
 
@@ -51,7 +51,7 @@ export async function runImport(
       if (ended.outcome.kind !== 'nothing-usable') last = ended;
     }
     if (last && 'lastBatchId' in last.outcome) {
-      await settle(last, last.outcome.lastBatchId, {
+      await waitUntilPublished(last, last.outcome.lastBatchId, {
         owner,
         signal,
         state: () => owner.ask('importState', undefined),
