@@ -3,7 +3,7 @@ import { workgroupWarnings } from '../config/config-warnings.ts';
 import type { ExportState } from '../exports/list-exports.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withLag } from '../operate/with-lag.ts';
-import { clockTrouble } from '../pipeline/clock-troubles.ts';
+import { clockTroubles } from '../pipeline/clock-troubles.ts';
 import { type EventDelays, eventDelayBoundsSeconds } from '../pipeline/event-delays.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { MetricsContext } from './metrics-context.ts';
@@ -133,7 +133,7 @@ function putStatus(
   { workgroup, isHibernated, nowMs }: { workgroup: WorkgroupConfig; isHibernated: boolean; nowMs: UtcMs },
 ): void {
   const { poll, rollup, publish, figures, devices } = status;
-  const troubles = [...(status.troubles ?? []), ...clockTrouble(workgroup, status, nowMs)];
+  const troubles = [...(status.troubles ?? []), ...clockTroubles(workgroup, status, nowMs)];
   // It hibernates only if it has read everything.
   const lag = isHibernated ? { lagMessages: 0, lagSeconds: 0 } : withLag(status, nowMs).poll;
   put('wattline_poll_lag_messages', lag.lagMessages, own);

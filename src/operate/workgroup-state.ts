@@ -8,7 +8,7 @@ import { openLedger } from '../exports/open-ledger.ts';
 import type { LandedImport } from '../import/newest-imports.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
-import { clockTrouble } from '../pipeline/clock-troubles.ts';
+import { clockTroubles } from '../pipeline/clock-troubles.ts';
 import { failureWords } from '../pipeline/failure-words.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import {
@@ -105,7 +105,7 @@ async function readState(
   const outside = [
     ...inputs,
     ...storageTroubles(config, workgroupId, nowMs),
-    ...(status ? clockTrouble(workgroup, status, nowMs) : []),
+    ...(status ? clockTroubles(workgroup, status, nowMs) : []),
     ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
     ...silent,
   ];

@@ -10,13 +10,13 @@ import type { WorkgroupStatus } from './workgroup-status.ts';
 const AHEAD_MS_MAX = 5 * MINUTE_MS;
 
 /**
- * The trouble of a log if the store time of its newest message is ahead of the clock. It lasts until the
- * clock has reached that time, because store times never go back. The list is empty if there is no trouble,
- * or if nothing was read.
+ * The troubles of a log: one if the store time of its newest message is ahead of the clock. It lasts until
+ * the clock has reached that time, because store times never go back. The list is empty if there is no
+ * trouble, or if nothing was read.
  * @param workgroup nothing is found for a workgroup with an upstream, because only offsets of our own log
  *   contain a store time
  */
-export function clockTrouble(
+export function clockTroubles(
   { id: workgroupId, upstream }: { id: string; upstream?: unknown },
   { poll }: Pick<WorkgroupStatus, 'poll'>,
   nowMs: UtcMs,
@@ -25,7 +25,12 @@ export function clockTrouble(
   if (next === undefined) return [];
   const aheadMs = offsetMs(next) - nowMs;
   if (aheadMs <= AHEAD_MS_MAX) return [];
-  const message = `the newest message has the store time ${formatInstant(offsetMs(next))}, which is ${roundedDuration(aheadMs)} ahead of the clock of this machine. If this clock is wrong, set it. Otherwise it was ahead when messages arrived, and new messages get this store time too until the clock is there. docs/troubleshooting.md says under "The clock" how to begin a new log`;
+  const message = [
+    `the newest message has the store time ${formatInstant(offsetMs(next))}, which is ${roundedDuration(aheadMs)} ahead of the clock of this machine`,
+    'If this clock is wrong, set it',
+    'Otherwise it was ahead when messages arrived, and new messages get this store time too until the clock is there',
+    'docs/troubleshooting.md says under "The clock" how to begin a new log',
+  ].join('. ');
   return [{ workgroupId, stage: 'store', state: 'failing', sinceMs: nowMs, message }];
 }
 

@@ -17,14 +17,14 @@ import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { countEventDelays, type EventDelays } from './event-delays.ts';
-import { afterSuccess, isHopeless, noteBatchFailure, type Stuck } from './failing-batch.ts';
+import { type FailingBatch, isHopeless, noteBatchFailure, noteBatchSuccess } from './failing-batch.ts';
 
 /** The reader that follows the stream of a warehouse, with its position. */
 export interface LiveReader {
   readonly shard: Shard;
   readonly interpret: Interpreter;
   position: Position;
-  stuck: Stuck | undefined;
+  stuck: FailingBatch | undefined;
 }
 
 /** An answer of the upstream, with its request. */
@@ -69,7 +69,7 @@ export async function land(reader: LiveReader, { ask, answer }: Answer): Promise
         'the warehouse and the reader are at different positions; reading again from the checkpoint',
       );
     }
-    if (landed?.kind === 'landed') reader.stuck = afterSuccess(reader.stuck);
+    if (landed?.kind === 'landed') reader.stuck = noteBatchSuccess(reader.stuck);
     return reply?.kind === 'delivered' && landed?.kind === 'landed'
       ? { ...reply, quarantined: landed.quarantined }
       : reply!;

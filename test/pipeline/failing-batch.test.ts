@@ -3,7 +3,12 @@ import { expect, test } from 'vitest';
 import type { Ask } from '../../src/client/position.ts';
 import { limits } from '../../src/contract/wire-limits.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
-import { afterSuccess, isHopeless, noteBatchFailure, type Stuck } from '../../src/pipeline/failing-batch.ts';
+import {
+  type FailingBatch,
+  isHopeless,
+  noteBatchFailure,
+  noteBatchSuccess,
+} from '../../src/pipeline/failing-batch.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
@@ -59,7 +64,7 @@ test('a message that the warehouse refuses again and again is set aside, and not
 test('three failures in a row at one position shrink the batch, and each batch that lands lets it grow', () => {
   const most = limits.messagesPerReadMax;
   const at = (offset: bigint): Ask => ({ kind: 'offset', offset });
-  let stuck: Stuck | undefined;
+  let stuck: FailingBatch | undefined;
   const fail = (offset: bigint, code = 'WarehouseFailure') => {
     stuck = noteBatchFailure(stuck, at(offset), code);
     return [stuck?.failures, stuck?.messagesMax];
@@ -75,10 +80,10 @@ test('three failures in a row at one position shrink the batch, and each batch t
     [2, most],
     [0, most / 10],
   ]);
-  expect(afterSuccess(stuck)).toBeUndefined();
+  expect(noteBatchSuccess(stuck)).toBeUndefined();
   while (stuck!.messagesMax > 1) fail(2n);
   expect([fail(2n), fail(2n)].map(() => isHopeless(stuck, at(2n)))).toEqual([false, false]);
   fail(2n);
   expect([isHopeless(stuck, at(2n)), isHopeless(stuck, at(3n))]).toEqual([true, false]);
-  expect(afterSuccess(stuck)).toMatchObject({ failures: 0, messagesMax: 10 });
+  expect(noteBatchSuccess(stuck)).toMatchObject({ failures: 0, messagesMax: 10 });
 });
