@@ -208,18 +208,27 @@ function ownLake(config: Config): string | undefined {
 }
 
 const help = `
-Restores warehouse and lake of one commit together. Every file is checked by its SHA-256 next to the old data, and moved into place at the end, so an
-interrupted or refused restore changes nothing. The service must not run. After its start it continues at the end of the restored data. The
-stream has the messages of the last hour (stream.retention); older messages that are missing are reported as a gap.
+Restores warehouse and lake of one commit together.
 
---at restores the newest commit with a snapshot that is not later. The state of exports and of the audit log is restored if it does not exist.
+The service must not run. After its start it continues at the end of the restored data. The stream has the messages
+of the last hour (stream.retention). Older messages that are missing are reported as a gap.
 
-Without a place and without backup.s3, the warehouse is restored from the last snapshot in the lake of this machine, for example after its file was
-damaged. The service adds one every pipeline.snapshotEvery.
+Every file is checked by its SHA-256 next to the old data, and moved into place at the end. So an interrupted or
+refused restore changes nothing.
 
-With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself. --at then adds a commit with the
-content of an earlier one. The service can run meanwhile, and continues from the new commit. The bucket keeps earlier commits for a day. With a
-place, the backup is copied into the bucket, with the runs of exports that the bucket does not have yet. Files of audit and access are restored on this machine.
+What is restored:
+  a place                 warehouse and lake of the backup there, and the state of exports and of the audit log if
+                          it does not exist
+  no place, backup.s3     the same from the bucket of the backup
+  no place, no backup.s3  the warehouse, from the last snapshot in the lake of this machine. The service adds one
+                          every pipeline.snapshotEvery
+  --at                    the newest commit with a snapshot that is not later
+
+With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself:
+  --at                    adds a commit with the content of an earlier one. The bucket keeps earlier commits for a day
+  a place                 copies the backup into the bucket, with the runs of exports that the bucket does not have
+                          yet. Files of audit and access are restored on this machine
+  the service             can run meanwhile, and continues from the new commit
 
 Examples:
   wattline restore --force
