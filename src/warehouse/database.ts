@@ -7,6 +7,7 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { errorCode, TransientError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import { warehouseFailure } from './warehouse-failures.ts';
 
 export interface DatabaseOptions {
@@ -40,7 +41,7 @@ export interface Database {
   /** True while a connection is open, or is being opened. */
   isInUse(): boolean;
   /** Waits until all connections are closed, and interrupts statements that still run after this time. */
-  idle(waitMsMax: number): Promise<void>;
+  waitUntilIdle(waitMsMax: number): Promise<void>;
   /**
    * Closes every connection and the file. No call can be pending on any of them. A second call does nothing.
    */
@@ -99,7 +100,8 @@ async function openNow(options: DatabaseOptions): Promise<Database> {
   let file: FileHandle | undefined;
   const connections = new Set<DuckDBConnection>();
   let connecting = 0;
-  let whenIdle: (() => void) | undefined;
+  /** For all who wait until no connection is open. */
+  let idle: PromiseWithResolvers<void> | undefined;
 
   async function connect(): Promise<DuckDBConnection> {
     if (instance === undefined) throw new TransientError('WarehouseClosed', `${path} is closed`);
@@ -112,7 +114,9 @@ async function openNow(options: DatabaseOptions): Promise<Database> {
     connection.disconnectSync = () => {
       if (!connections.delete(connection)) return;
       disconnect();
-      if (isIdle()) whenIdle?.();
+      if (!isIdle()) return;
+      idle?.resolve();
+      idle = undefined;
     };
     return connection;
   }
@@ -121,19 +125,16 @@ async function openNow(options: DatabaseOptions): Promise<Database> {
     return connecting === 0 && connections.size === 0;
   }
 
-  async function idle(waitMsMax: number): Promise<void> {
-    if (await areClosedWithin(waitMsMax)) return;
+  async function waitUntilIdle(waitMsMax: number): Promise<void> {
+    if (await isIdleWithin(waitMsMax)) return;
     for (const connection of connections) connection.interrupt();
-    await areClosedWithin(INTERRUPT_MS_MAX);
+    await isIdleWithin(INTERRUPT_MS_MAX);
   }
 
-  async function areClosedWithin(waitMs: number): Promise<boolean> {
+  async function isIdleWithin(waitMs: number): Promise<boolean> {
     if (isIdle()) return true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    whenIdle = resolve;
-    const timer = setTimeout(resolve, waitMs);
-    await promise;
-    clearTimeout(timer);
+    idle ??= Promise.withResolvers<void>();
+    await withTimeout(idle.promise, waitMs);
     return isIdle();
   }
 
@@ -155,7 +156,7 @@ async function openNow(options: DatabaseOptions): Promise<Database> {
     const connection = await connect();
     await restrict(connection, options.folders ?? []);
     connection.closeSync();
-    return { connect, file, isInUse: () => !isIdle(), idle, close };
+    return { connect, file, isInUse: () => !isIdle(), waitUntilIdle, close };
   } catch (error) {
     await close();
     throw warehouseFailure(error, path);

@@ -73,7 +73,7 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
     const lost = database;
     if (lost === undefined) throw closedFailure(workgroupId);
     options.onReopen();
-    await lost.idle(USERS_WAIT_MS_MAX);
+    await lost.waitUntilIdle(USERS_WAIT_MS_MAX);
     await lost.close();
     const again = await options.open();
     try {
@@ -123,7 +123,7 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
       database = undefined;
       await reopening?.catch(() => undefined);
       if (open === undefined) return;
-      await open.idle(CLOSE_WAIT_MS_MAX);
+      await open.waitUntilIdle(CLOSE_WAIT_MS_MAX);
       try {
         if (!isLost) await onConnection(open, (connection) => connection.run('CHECKPOINT'));
       } catch (error) {
