@@ -19,9 +19,9 @@ import { limitPackets, type PacketConnection } from './limit-packets.ts';
 import { createSocketAdmission, type SocketAdmissionOptions } from './socket-admission.ts';
 import type { ConnectionContext } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
+import { connectionOf } from './socket-io-connection.ts';
 import { createLobby, type Lobby, type LobbyConnection } from './socket-lobby.ts';
 import { createSession, type Session } from './socket-session.ts';
-import { connectionOf } from './socket-io-connection.ts';
 import { createSocketWires, type SocketWires } from './socket-wires.ts';
 
 export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateLimit' | 'access'> {

@@ -1,8 +1,8 @@
 import { linkTo, type PageName } from '../app/address.ts';
 import { flagWords, sortFlags, worstRank } from '../words/flag-words.ts';
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
-import { sentence } from '../words/sentence.ts';
 import { formatEnergy, plural } from '../words/number-words.ts';
+import { sentence } from '../words/sentence.ts';
 import { longDay, timeAgo, timeSince } from '../words/time-words.ts';
 import type { DayChange, DayChanges, DayDetails, DeviceStatuses, PipelineStatus } from './answers.ts';
 import { deviceKind } from './device-kind.ts';

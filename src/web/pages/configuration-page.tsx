@@ -6,8 +6,8 @@ import { DataTable } from '../parts/data-table.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
-import { sentence } from '../words/sentence.ts';
 import { countText, plural } from '../words/number-words.ts';
+import { sentence } from '../words/sentence.ts';
 import { ConfigurationInForce } from './configuration-in-force.tsx';
 
 /** Problems of the configuration, what is in force, tokens, and who did what. */
