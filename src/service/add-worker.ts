@@ -7,8 +7,6 @@ import type { Alerts } from '../alerts/start-alerts.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import { errorMessage } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -25,6 +23,7 @@ import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
 import type { BucketProbe } from './bucket-probe.ts';
 import { createExportStage } from './export-stage.ts';
+import { followStreams, hasStreamNews, lookAtBucket } from './follow-news.ts';
 import { createHibernation } from './hibernation.ts';
 import { createLocalIdleNotes, createSharedIdleNotes } from './idle-note-store.ts';
 import { openAlerts } from './open-alerts.ts';
@@ -76,7 +75,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
   const alerting = Promise.withResolvers<Alerts>();
   let alerts: Alerts | undefined;
   const parts = createParts(config, ownUrl, options, started.promise);
-  const { pipeline, status, stages, exporting, hibernation, hasNews } = parts;
+  const { pipeline, status, stages, exporting, hibernation } = parts;
   const answers = createAnswers(config, parts, started.promise, alerting.promise);
   const control = createControlServer({ dataDir: config.dataDir, ...answers, logger });
 
@@ -118,9 +117,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
   alerting.resolve(alerts);
   // One of several workers may take over a workgroup at any time, so its thread starts now.
   if (config.queue.backend === 'redis') pipeline.warmUp();
-  news?.onAppended((workgroupId) => {
-    if (workgroups.get(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);
-  });
+  followStreams(worker, { workgroups, news });
   await control.listen();
   const calls = { ...answers, workerId: worker.workerId, hasOpen: control.isOpen };
   const stopRemoteCalls = redis && (await acceptRemoteCalls(config, redis, calls, { logger, clock }));
@@ -142,7 +139,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
       alertsSent: () => alerts?.sent() ?? new Map(),
     },
     noteCommit(workgroupId, sequence) {
-      if (control.isOpen(workgroupId)) void lookAtBucket(parts, worker, workgroupId, sequence, logger);
+      if (control.isOpen(workgroupId)) void lookAtBucket(worker, workgroupId, sequence, { ...parts, logger });
     },
     async stop() {
       stopTelling();
@@ -177,9 +174,7 @@ function createParts(
   worker: Promise<RunningWorker>,
 ) {
   const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
-  /** There is no news of a stream elsewhere. */
-  const hasNews = (workgroupId: string) =>
-    news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
+  const hasNews = (workgroupId: string) => hasStreamNews(workgroupId, { workgroups, news });
   const noteChange = (workgroupId: string) => void worker.then((running) => running.noteChange(workgroupId));
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock, logger });
@@ -264,23 +259,4 @@ function stageDependencies(
     mayHibernate,
     onHibernated,
   };
-}
-
-/** Lets an open workgroup look at a commit of its bucket that it does not know. Never throws. */
-async function lookAtBucket(
-  { pipeline, status }: WorkerParts,
-  worker: Pick<RunningWorker, 'noteNews'>,
-  workgroupId: string,
-  sequence: number,
-  logger: Logger,
-): Promise<void> {
-  const known = status.of(workgroupId).bucket?.sequence ?? 0;
-  if (sequence <= known) return;
-  try {
-    await pipeline.run(workgroupId, 'lookAtBucket', { sequence });
-  } catch (error) {
-    logger.info({ workgroup: workgroupId, sequence, error: errorMessage(error) }, 'bucket.later-commit');
-    // The next stage finds out that the workgroup is lost, and closes it.
-    worker.noteNews(workgroupId);
-  }
 }

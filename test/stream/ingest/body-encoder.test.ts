@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
+import { DEVICE_STATUS_TABLE } from '../../../src/contract/messages.ts';
+import { MEBIBYTE } from '../../../src/lib/units.ts';
 import { createBodyEncoder } from '../../../src/stream/ingest/body-encoder.ts';
 import { encodeBody } from '../../../src/stream/ingest/encode-body.ts';
 import { deviceId, telemetry, wideTelemetry } from '../../support/messages.ts';
@@ -22,6 +24,20 @@ function manyFields(items: number, fieldsPerItem: number): Buffer {
     ),
   });
   return Buffer.from(JSON.stringify(Array.from({ length: items }, (_, index) => item(index))));
+}
+
+/** A body of exactly this many bytes. */
+function jsonOf(bytes: number): Buffer {
+  return Buffer.from(manyFields(1, 1).toString().padEnd(bytes));
+}
+
+/** Telemetry of exactly this many bytes. The last item is the longest. */
+function cborOf(bytes: number): Uint8Array {
+  const [item] = telemetry(1);
+  const encode = (notes: readonly number[]) =>
+    encodeCbor(notes.map((length) => ({ ...item, data: { note: 'x'.repeat(length) } })));
+  const notes = new Array<number>(Math.floor(bytes / encode([1_000]).length)).fill(1_000);
+  return encode([...notes.slice(1), 1_000 + bytes - encode(notes).length]);
 }
 
 const request = (body: Uint8Array, type: 'application/json' | 'application/cbor' = 'application/json') => ({
@@ -84,6 +100,32 @@ test('small, usual and large bodies give the same messages and the same errors',
     if (given.status === 'rejected' && expected.status === 'rejected')
       expect(given.reason.body()).toEqual(expected.reason.body());
   }
+});
+
+test('a body of up to 48 KiB is encoded at once, telemetry in CBOR of up to 1 MiB too', async () => {
+  const encoder = createBodyEncoder();
+  // It is in a thread, so the next body of this owner that needs a thread waits.
+  const first = Promise.allSettled([encoder.encode(request(jsonOf(100_000)), 'acme')]);
+  const status = (bytes: number) => ({
+    ...request(cborOf(bytes), 'application/cbor'),
+    table: DEVICE_STATUS_TABLE,
+  });
+  const bodies = [
+    request(jsonOf(48 * 1024)),
+    request(jsonOf(48 * 1024 + 1)),
+    request(cborOf(MEBIBYTE), 'application/cbor'),
+    request(cborOf(MEBIBYTE + 1), 'application/cbor'),
+    status(48 * 1024),
+    status(48 * 1024 + 1),
+  ];
+  expect(bodies.map(({ body }) => body.length % 1024)).toEqual([0, 1, 0, 1, 0, 1]);
+  const answers = Promise.allSettled(bodies.map((body) => encoder.encode(body, 'acme')));
+  await encoder.close();
+  await first;
+  const paths = (await answers).map((answer) =>
+    answer.status === 'rejected' && answer.reason.code === 'Draining' ? 'waits' : 'at once',
+  );
+  expect(paths).toEqual(['at once', 'waits', 'at once', 'waits', 'at once', 'waits']);
 });
 
 test('waiting bodies are refused when the service ends', async () => {
