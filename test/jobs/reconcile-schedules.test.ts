@@ -62,7 +62,10 @@ test('the stages of a shard have the distances of the configuration, and are pol
   expect(paces(true).export).toBeUndefined();
 });
 
-describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
+/** The start of an embedded queue takes seven seconds of the processor. */
+const backends = isFull ? (['redis', 'pglite'] as const) : (['redis'] as const);
+
+describe.each(backends)('on %s', (kind) => {
   let dataDir: string;
   let redis: TestRedis | undefined;
   let backend: QueueBackend;

@@ -349,7 +349,7 @@ test('after uploads in any order the energy of a register follows from its value
           expect(found.getRows()).toEqual(expected);
         },
       ),
-      { numRuns: rounds(10, 25) },
+      { numRuns: rounds(4, 25) },
     );
   }));
 
@@ -401,6 +401,6 @@ test('after uploads in any order valid intervals never overlap, leave no gap, an
         );
         expect(found.getRows()).toEqual(expected);
       }),
-      { numRuns: rounds(10, 25) },
+      { numRuns: rounds(4, 25) },
     );
   }));
