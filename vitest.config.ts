@@ -5,6 +5,7 @@ import { allocatorSettings } from './src/cli/bound-allocator.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { onlyInSoak, refuseSoakFiles } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
+import { readSqlFiles } from './test/support/read-sql-files.ts';
 import { isFull, TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
 import { makeRunFolder } from './test/support/run-folder.ts';
 
@@ -61,8 +62,17 @@ const builtThreads = {
       : undefined,
 };
 
+/** Lets `vitest run --changed` follow the SQL that a module reads. */
+const sqlOfModules = {
+  name: 'sql-of-modules',
+  enforce: 'pre' as const,
+  transform(this: { addWatchFile(path: string): void }, code: string) {
+    for (const path of readSqlFiles(code)) this.addWatchFile(path);
+  },
+};
+
 export default defineConfig({
-  plugins: [builtThreads],
+  plugins: [builtThreads, sqlOfModules],
   test: {
     pool: 'forks',
     execArgv: [
