@@ -212,9 +212,9 @@ test('the bytes of unread answers are limited for each token, and one answer is 
   );
   app.get('/small', async () => 'small');
   const [own, theirs] = [await issue(), await issue()];
-  const ask = async ({ head }: { head: string }, url: string) => {
+  const ask = async ({ head }: { head: string }, url: string, method = 'GET') => {
     const one = await open(app);
-    one.socket.write(`GET ${url} HTTP/1.1\r\n${head}\r\n`);
+    one.socket.write(`${method} ${url} HTTP/1.1\r\n${head}\r\n`);
     await until('an answer', () => one.received() !== '');
     one.socket.pause();
     return { socket: one.socket, status: one.received().slice(9, 12) };
@@ -222,9 +222,28 @@ test('the bytes of unread answers are limited for each token, and one answer is 
   const large = await ask(theirs, '/large');
   expect(large.status).toBe('200');
   expect((await ask(theirs, '/small')).status).toBe('429');
+  // An answer without a body takes no memory.
+  expect((await ask(theirs, '/small', 'HEAD')).status).toBe('200');
   expect((await ask(own, '/small')).status).toBe('200');
   large.socket.destroy();
   await until('the bytes are free again', async () => (await ask(theirs, '/small')).status === '200');
+});
+
+test('a body of unknown length counts as the largest body of its route', async () => {
+  const app = setUp();
+  const arrived = Promise.withResolvers<void>();
+  app.post('/body', { preParsing: async () => arrived.resolve() }, async () => 'taken');
+  app.get('/small', async () => 'small');
+  const { head } = await issue();
+  const sender = await open(app);
+  sender.socket.write(
+    `POST /body HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  await arrived.promise;
+  const other = await open(app);
+  other.socket.write(`GET /small HTTP/1.1\r\n${head}\r\n`);
+  await until('an answer', () => other.received() !== '');
+  expect(other.received().slice(9, 12)).toBe('200');
 });
 
 function* endless(): Generator<Buffer> {
