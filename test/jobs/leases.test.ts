@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRedisLeases } from '../../jobs/leases.ts';
+import { createLocalLeases, createRedisLeases } from '../../jobs/leases.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
@@ -89,14 +89,26 @@ test('leases are renewed in one call, which names those that another worker has'
   expect(await first.ownerOf('d')).toBeUndefined();
 });
 
-test('a workgroup is awake from its first lease until it hibernates, and free while nobody has its lease', async () => {
-  const { first, second } = setUp();
-  await first.acquireOrRenew('a');
-  await first.acquireOrRenew('b');
-  expect(await second.survey()).toMatchObject({ awake: expect.arrayContaining(['a', 'b']), free: [] });
-  await first.release('a', 'awake');
-  await first.release('b', 'hibernated');
-  expect(await second.survey()).toMatchObject({ awake: ['a'], free: ['a'] });
-  await second.forget('a');
-  expect(await first.survey()).toMatchObject({ awake: [], free: [] });
-});
+test.each([
+  ['Redis', setUp],
+  [
+    'one process',
+    () => {
+      const leases = createLocalLeases(60_000);
+      return { first: leases, second: leases };
+    },
+  ],
+])(
+  'leases of %s: a workgroup is awake until it hibernates, and free while nobody has its lease',
+  async (_, of) => {
+    const { first, second } = of();
+    await first.acquireOrRenew('a');
+    await first.acquireOrRenew('b');
+    expect(await second.survey()).toMatchObject({ awake: expect.arrayContaining(['a', 'b']), free: [] });
+    await first.release('a', 'awake');
+    await first.release('b', 'hibernated');
+    expect(await second.survey()).toMatchObject({ awake: ['a'], free: ['a'] });
+    await second.forget('a');
+    expect(await first.survey()).toMatchObject({ awake: [], free: [] });
+  },
+);
