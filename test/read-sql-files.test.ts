@@ -11,7 +11,7 @@ test('a module reads the chapters of the folders from which it names a statement
   expect(sqlOf('src/publish/balance-views.ts')).toContain('sql/publish/55_balance_views.sql');
   expect(sqlOf('src/rollup/rollup-context.ts')).toContain('sql/rollup/00_settings.sql');
   expect(sqlOf('src/warehouse/migrate.ts')).toContain('sql/schema/018_publication.sql');
-  expect(sqlOf('src/pipeline/clock-trouble.ts')).toEqual([]);
+  expect(sqlOf('src/pipeline/clock-troubles.ts')).toEqual([]);
 });
 
 test('some module reads each folder', () => {

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Ask } from '../../src/client/position.ts';
 import { limits } from '../../src/contract/wire-limits.ts';
-import { noteBatchSuccess, isHopeless, noteBatchFailure, type FailingBatch } from '../../src/pipeline/failing-batch.ts';
+import {
+  type FailingBatch,
+  isHopeless,
+  noteBatchFailure,
+  noteBatchSuccess,
+} from '../../src/pipeline/failing-batch.ts';
 
 test('three failures in a row at one position shrink the batch, and each batch that lands lets it grow', () => {
   const most = limits.messagesPerReadMax;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { offsetOf } from '../../src/contract/offset.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
-import { clockTrouble } from '../../src/pipeline/clock-trouble.ts';
+import { clockTroubles } from '../../src/pipeline/clock-troubles.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20);
 
 const troubles = (aheadMs: number, workgroup: { id: string; upstream?: unknown } = { id: 'home' }) =>
-  clockTrouble(workgroup, { poll: { nextOffset: String(offsetOf(NOW_MS + aheadMs)) } }, NOW_MS);
+  clockTroubles(workgroup, { poll: { nextOffset: String(offsetOf(NOW_MS + aheadMs)) } }, NOW_MS);
 
 test('a store time more than 5 minutes ahead of the clock is a trouble', () => {
   expect(troubles(5 * MINUTE_MS)).toEqual([]);
