@@ -71,6 +71,8 @@ const PIPELINE_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 /** Starts the worker, and answers requests of other processes about its workgroups. */
 export async function addWorker(config: Config, ownUrl: string, options: WorkerOptions): Promise<WorkerRole> {
   const { workgroups, news, redis, probe, events, logger, clock } = options;
+  // The stages and the answers to other processes are made before the worker and the alerts that they use.
+  // They wait for these two promises.
   const started = Promise.withResolvers<RunningWorker>();
   const alerting = Promise.withResolvers<Alerts>();
   let alerts: Alerts | undefined;
