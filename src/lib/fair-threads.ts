@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 interface FairThreads<Request, Answer> {
   /**
    * @returns the message that the thread sends for this request
-   * @throws the error of the thread, or `closed()` if the threads are closed before the job has begun
+   * @throws the error of the thread, or `closed()` if the threads were closed before the job has begun
    */
   run(request: Request, owner: string): Promise<Answer>;
   /** The jobs of an owner that have not begun. */
@@ -37,6 +37,7 @@ export function createFairThreads<Request, Answer>({
 }: FairThreadsOptions): FairThreads<Request, Answer> {
   const threads = new Map<Worker, Job<Request, Answer> | undefined>();
   const waiting: Array<Job<Request, Answer>> = [];
+  let isClosed = false;
 
   const finish = (thread: Worker): Job<Request, Answer> | undefined => {
     const job = threads.get(thread);
@@ -76,6 +77,7 @@ export function createFairThreads<Request, Answer>({
 
   return {
     run(request, owner) {
+      if (isClosed) return Promise.reject(closed());
       return new Promise((resolve, reject) => {
         waiting.push({ request, owner, resolve, reject });
         next();
@@ -83,6 +85,7 @@ export function createFairThreads<Request, Answer>({
     },
     waiting: (owner) => waiting.filter((job) => job.owner === owner).length,
     async close() {
+      isClosed = true;
       for (const { reject } of waiting.splice(0)) reject(closed());
       await Promise.all([...threads.keys()].map((thread) => thread.terminate()));
     },
