@@ -53,7 +53,7 @@ test('rows and energy of a file that are not the noted ones are found', async ()
   const broken = (why: string) => [{ key: fileKey(file), why }];
   expect(await verify()).toMatchObject({
     commits: 1,
-    broken: broken('it has 1 rows instead of the noted 2'),
+    broken: broken('it has 1 row instead of the noted 2'),
   });
   write(withNotes({ energyWh: 699 }));
   expect(await verify()).toMatchObject({ broken: broken('it has 700 Wh instead of the noted 699') });
