@@ -1,7 +1,6 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { allocatorSettings } from './src/cli/bound-allocator.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { onlyInSoak, refuseSoakFiles } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
@@ -11,8 +10,6 @@ import { makeRunFolder } from './test/support/run-folder.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
-// The planning of statements allocates as in a service, and takes a tenth less of the processor.
-process.env.GLIBC_TUNABLES ??= allocatorSettings.GLIBC_TUNABLES;
 /** The folder for all files of the tests, also for those of the servers that they share. */
 process.env.WATTLINE_TEST_RUN ??= makeRunFolder();
 process.env.TMPDIR = process.env.WATTLINE_TEST_RUN;
