@@ -10,13 +10,10 @@ import { InputError, TerminalError, TransientError } from '../../src/lib/errors.
 import { silentLogger } from '../../src/lib/logger.ts';
 import { machineName } from '../../src/lib/machine-name.ts';
 import { processFacts } from '../../src/lib/process-facts.ts';
-import { MINUTE_MS } from '../../src/lib/time.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControl } from '../../src/worker-rpc/control.ts';
 import type { ControlFile } from '../../src/worker-rpc/control-file.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
-import { listenLocally } from '../../src/worker-rpc/rpc-http.ts';
-import { createAskableRunner } from '../../src/worker-rpc/run-askable.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
@@ -189,13 +186,6 @@ describe('nobody is asked', () => {
   });
 });
 
-test('a busy process has as long to read a request as its caller waits', async () => {
-  const server = await listenLocally(() => undefined);
-  onTestFinished(() => void server.close());
-  expect(server.headersTimeout).toBe(MINUTE_MS);
-  expect(server.requestTimeout).toBe(MINUTE_MS);
-});
-
 test('the next owner is asked if it has opened the warehouse since the file was read', async () => {
   const dataDir = tempDir();
   await startServer(dataDir, async () => 'next' as never);
@@ -349,31 +339,6 @@ test('one explanation runs at a time, two may wait, and more are refused with Re
   const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind);
   expect(kinds.toSorted()).toEqual(['answer', 'answer', 'answer', 'failed']);
   expect(underWay).toEqual({ now: 0, most: 1, all: 3 });
-});
-
-test('an operation that waits is not run if its caller has left, and an explanation neither', async () => {
-  const answering = Promise.withResolvers<void>();
-  const ran: string[] = [];
-  const runAskable = createAskableRunner({
-    run: async (_, operation) => {
-      ran.push(operation);
-      await answering.promise;
-      return undefined as never;
-    },
-  });
-  const left = new AbortController();
-  const ask = (operation: string, args: unknown, asker = new AbortController()) =>
-    runAskable('acme', operation, async () => args, asker.signal);
-  const day = { device: randomUUID(), day: '2026-11-20' };
-  const kept = [ask('explain', day), ...Array.from({ length: 14 }, () => ask('status', undefined))];
-  const waiting = [ask('explain', day, left), ask('status', undefined, left)];
-  await until('all turns are taken', () => ran.length === 15);
-  left.abort(new Error('gone'));
-  const ended = Promise.allSettled(waiting);
-  answering.resolve();
-  await Promise.all(kept);
-  expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  expect(ran).toHaveLength(15);
 });
 
 describe('a stranger', () => {

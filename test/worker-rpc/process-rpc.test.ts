@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { MINUTE_MS } from '../../src/lib/time.ts';
 import { askProcesses } from '../../src/worker-rpc/process-rpc.ts';
-import { sendRpc } from '../../src/worker-rpc/rpc-http.ts';
+import { listenLocally, sendRpc } from '../../src/worker-rpc/rpc-http.ts';
 import { CONTROL_HEADER } from '../../src/worker-rpc/rpc-wire.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -33,4 +34,11 @@ test('the answers of processes come in the order of their ids, without those of 
       outcome: { kind: 'answer', answer: '/inputs' },
     })),
   );
+});
+
+test('a busy process has as long to read a request as its caller waits', async () => {
+  const server = await listenLocally(() => undefined);
+  onTestFinished(() => void server.close());
+  expect(server.headersTimeout).toBe(MINUTE_MS);
+  expect(server.requestTimeout).toBe(MINUTE_MS);
 });

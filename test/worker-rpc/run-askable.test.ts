@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createAskableRunner } from '../../src/worker-rpc/run-askable.ts';
+import { until } from '../support/until.ts';
+
+test('an operation that waits is not run if its caller has left, and an explanation neither', async () => {
+  const answering = Promise.withResolvers<void>();
+  const ran: string[] = [];
+  const runAskable = createAskableRunner({
+    run: async (_, operation) => {
+      ran.push(operation);
+      await answering.promise;
+      return undefined as never;
+    },
+  });
+  const left = new AbortController();
+  const ask = (operation: string, args: unknown, asker = new AbortController()) =>
+    runAskable('acme', operation, async () => args, asker.signal);
+  const day = { device: randomUUID(), day: '2026-11-20' };
+  const kept = [ask('explain', day), ...Array.from({ length: 14 }, () => ask('status', undefined))];
+  const waiting = [ask('explain', day, left), ask('status', undefined, left)];
+  await until('all turns are taken', () => ran.length === 15);
+  left.abort(new Error('gone'));
+  const ended = Promise.allSettled(waiting);
+  answering.resolve();
+  await Promise.all(kept);
+  expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(ran).toHaveLength(15);
+});
