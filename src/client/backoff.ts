@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, isRetryable, retryAfterMsOf, TransientError } from '../lib/errors.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 
@@ -102,7 +103,7 @@ export async function withRetries<T>(
       if (attempt >= backoff.attemptsMax) {
         throw new TransientError(
           'RetriesExhausted',
-          `gave up after ${attempt} tries: ${errorMessage(error)}`,
+          `gave up after ${formatCountOf(attempt, 'try', 'tries')}: ${errorMessage(error)}`,
           {
             cause: error,
           },

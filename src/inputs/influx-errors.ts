@@ -1,8 +1,8 @@
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import type { RefusedLine } from './take-lines.ts';
 
-/** Some lines of a body were refused. The others are stored. */
+/** Lines of a body were refused. The others, if there are any, are stored. */
 export class RefusedLinesError extends StreamError {
   readonly lines: readonly RefusedLine[];
 
@@ -11,10 +11,12 @@ export class RefusedLinesError extends StreamError {
     { refusedCount, accepted }: { refusedCount: number; accepted: number },
   ) {
     const reasons = lines.slice(0, SHOWN_MAX).map(({ line, reason }) => `line ${line}: ${reason}`);
-    const more = refusedCount > SHOWN_MAX ? `; and ${refusedCount - SHOWN_MAX} more` : '';
+    const more = refusedCount > SHOWN_MAX ? `; and ${formatCount(refusedCount - SHOWN_MAX)} more` : '';
+    const total = formatCountOf(refusedCount + accepted, 'line was refused', 'lines were refused');
+    const others = accepted > 0 ? ', and the others were stored' : '';
     super(
       'InvalidRequest',
-      `partial write: ${refusedCount} of ${formatCountOf(refusedCount + accepted, 'line was refused', 'lines were refused, and the others were stored')}: ${reasons.join('; ')}${more}`,
+      `partial write: ${formatCount(refusedCount)} of ${total}${others}: ${reasons.join('; ')}${more}`,
     );
     this.lines = lines;
   }

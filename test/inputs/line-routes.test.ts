@@ -185,6 +185,8 @@ test('bad lines are refused with their numbers and reasons, and the others are s
   expect(old.body).toEqual({
     error: expect.stringContaining('partial write: 1 of 1 line was refused: line 1'),
   });
+  const none = await write('power,host=garage wh=abc\npower wh=2');
+  expect(none.body.message).toMatch(/^partial write: 2 of 2 lines were refused: line 1: /);
 });
 
 test('a token is taken from each place that clients of InfluxDB use', async () => {
