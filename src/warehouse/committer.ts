@@ -105,11 +105,8 @@ export async function createCommitter(
 }
 
 async function checkMessageTable(connection: DuckDBConnection): Promise<void> {
-  const columns = await query<{ column_name: string; data_type: string }>(
-    connection,
-    'land/find_message_columns',
-  );
-  const actual = columns.map(({ column_name, data_type }) => `${column_name} ${data_type}`).join(', ');
+  const columns = await query<{ name: string; type: string }>(connection, 'land/find_message_columns');
+  const actual = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
   const expected = messageColumnTypes.map(([name, type]) => `${name} ${type}`).join(', ');
   if (actual !== expected) {
     throw new TerminalError(
