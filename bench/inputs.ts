@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askInputStates } from '../src/cli/inputs/inputs-view.ts';
+import { askInputStates } from '../src/cli/inputs/ask-inputs.ts';
 import type { ConfigInput } from '../src/config/config.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../test/support/mosquitto.ts';
 import { until } from '../test/support/until.ts';

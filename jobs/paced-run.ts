@@ -1,10 +1,9 @@
-import { SECOND_MS } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 
 /** Repeats an action: soon if it is asked for, and after a longer time without being asked. */
 export interface PacedRun {
   /** Asks for a run. It begins at once, or when `minPeriodMs` have passed since the last one began. */
-  want(): void;
+  request(): void;
   /** True if a run was asked for or is under way. */
   isBusy(): boolean;
   /** Begins no more runs. The current one continues. */
@@ -29,11 +28,11 @@ interface PacedRunOptions {
   startTimer?: StartTimer;
   /** Monotonic milliseconds, because a clock that is set must not stop the runs. */
   nowMs?: () => number;
+  /** A number from 0 to 1, without 1. */
+  random?: () => number;
 }
 
 const JITTER = 0.1;
-/** During a long wait, the time is checked this often. */
-const LOOK_EVERY_MS = 5 * SECOND_MS;
 
 /**
  * Begins with a run that nobody asks for. Without `firstAfterMs` it begins at once, and `isBusy` is true
@@ -41,12 +40,12 @@ const LOOK_EVERY_MS = 5 * SECOND_MS;
  */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
   const { minPeriodMs, maxPeriodMs, firstAfterMs = 0, run, startTimer = startSystemTimer } = options;
-  const { nowMs = () => performance.now() } = options;
+  const { nowMs = () => performance.now(), random = Math.random } = options;
   const createdAtMs = nowMs();
   let beganAtMs = Number.NEGATIVE_INFINITY;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
-  let isWanted = firstAfterMs === 0;
-  let jitter = newJitter();
+  let isRequested = firstAfterMs === 0;
+  let jitter = newJitter(random);
   let isRunning = false;
   let isStopped = false;
   let stopTimer = () => {};
@@ -54,37 +53,35 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   function plan(): void {
     stopTimer();
     if (isStopped || isRunning) return;
-    const apartMs = isWanted ? minPeriodMs : Math.max(minPeriodMs, maxPeriodMs * jitter);
-    const firstAtMs = isWanted ? Number.NEGATIVE_INFINITY : createdAtMs + firstAfterMs;
+    const apartMs = isRequested ? minPeriodMs : Math.max(minPeriodMs, maxPeriodMs * jitter);
+    const firstAtMs = isRequested ? Number.NEGATIVE_INFINITY : createdAtMs + firstAfterMs;
     const atMs = Math.max(beganAtMs + apartMs, notBeforeMs, firstAtMs);
     const leftMs = Math.max(0, Math.ceil(atMs - nowMs()));
-    // A machine that sleeps may delay a timer.
-    if (leftMs > LOOK_EVERY_MS) stopTimer = startTimer(LOOK_EVERY_MS, plan);
-    else stopTimer = startTimer(leftMs, () => void begin());
+    stopTimer = startTimer(leftMs, () => void begin());
   }
 
   async function begin(): Promise<void> {
     if (isStopped) return;
     isRunning = true;
-    isWanted = false;
+    isRequested = false;
     beganAtMs = nowMs();
-    jitter = newJitter();
+    jitter = newJitter(random);
     const after = await run();
     isRunning = false;
-    if (after === 'again') isWanted = true;
+    if (after === 'again') isRequested = true;
     notBeforeMs = typeof after === 'object' ? nowMs() + after.waitMs : Number.NEGATIVE_INFINITY;
-    if (typeof after === 'object') isWanted = true;
+    if (typeof after === 'object') isRequested = true;
     plan();
   }
 
   plan();
   return {
-    want() {
-      if (isWanted) return;
-      isWanted = true;
+    request() {
+      if (isRequested) return;
+      isRequested = true;
       plan();
     },
-    isBusy: () => isWanted || isRunning,
+    isBusy: () => isRequested || isRunning,
     stop() {
       isStopped = true;
       stopTimer();
@@ -92,6 +89,7 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   };
 }
 
-function newJitter(): number {
-  return 1 + JITTER * (2 * Math.random() - 1);
+/** A factor for the distance of two runs. */
+function newJitter(random: () => number): number {
+  return 1 + JITTER * (2 * random() - 1);
 }

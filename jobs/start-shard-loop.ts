@@ -107,7 +107,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
         const run = { stages, workgroupId, progress, logger, onEnded };
         return runStage(stageTable[stage], run, stopping.signal);
       });
-      if (stage === 'rollup') runs.get('publish')?.want();
+      if (stage === 'rollup') runs.get('publish')?.request();
       const { more, againInMs } = (stageResult as StageResult | undefined) ?? {};
       if (againInMs !== undefined) wantLater(stage, againInMs);
       return more ? 'again' : 'done';
@@ -126,7 +126,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
     laterTimers.get(stage)?.();
     laterTimers.set(
       stage,
-      startTimer(inMs, () => runs.get(stage)?.want()),
+      startTimer(inMs, () => runs.get(stage)?.request()),
     );
   }
 
@@ -159,15 +159,15 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
     health: progress.health,
     noteNews() {
       use();
-      runs.get('poll')?.want();
+      runs.get('poll')?.request();
     },
     noteChange() {
       use();
       polled.open();
-      runs.get('rollup')?.want();
+      runs.get('rollup')?.request();
     },
     noteDue(stage) {
-      runs.get(stage)?.want();
+      runs.get(stage)?.request();
     },
     noteUse: use,
     idleMs: () => (isBusy() ? 0 : clock.now() - usedAtMs),

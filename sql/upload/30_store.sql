@@ -93,7 +93,7 @@ SELECT 0 AS line, meter_code AS key, meter_code, start_ms, end_ms, energy_wh AS 
   1 AS revision, false AS is_same
 FROM register_interval;
 
--- name: mark_months
+-- name: mark_dirty_months
 -- Marks the months of the lake with new or replaced readings.
 INSERT INTO dirty_partition BY NAME
 SELECT DISTINCT 'meter_reading' AS dataset, strftime(make_timestamp_ms(start_ms), '%Y-%m') AS partition

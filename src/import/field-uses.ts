@@ -6,15 +6,16 @@ export interface FieldUse {
   /** Its position in the configuration: energyStreams.<position>. */
   position: number;
   method: EnergyStream['method'];
+  /** The unit of the stream, such as kWh. */
   unit: string;
   /** The source under which it is stored, if it differs from the source of the messages. */
   as?: string;
-  /** The field contains the unit, not the amount. */
+  /** True if the field contains the unit, not the amount. */
   isUnit: boolean;
 }
 
 /** Lists the energy streams that read each field of a table. Fields that no stream reads are missing. */
-export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<string, FieldUse[]> {
+export function listFieldUses(table: string, streams: readonly EnergyStream[]): Map<string, FieldUse[]> {
   const name = tableNameSchema.parse(table);
   const uses = new Map<string, FieldUse[]>();
   for (const [position, stream] of streams.entries()) {

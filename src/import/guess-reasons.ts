@@ -4,7 +4,7 @@ import { guessTimeFormat } from '../foreign-table/guess-time-format.ts';
 import { guessNumberFormat } from '../foreign-table/number-format.ts';
 import { shortenText } from '../lib/clip-text.ts';
 import { formatCountOf } from '../lib/format-count.ts';
-import { fieldUses, usesAsText } from './field-uses.ts';
+import { listFieldUses, usesAsText } from './field-uses.ts';
 import type { Sample } from './guess-mapping.ts';
 import { LONE_DEVICE } from './import-devices.ts';
 import type { Mapping } from './import-mapping.ts';
@@ -118,7 +118,7 @@ function fieldReasons({ fields, long, source }: Mapping, { workgroup, table }: F
     const why = `${noSource}Each row has one value: one column has its name, another one has the value.`;
     return [{ path: ['long'], why }];
   }
-  const uses = fieldUses(table, workgroup.energyStreams);
+  const uses = listFieldUses(table, workgroup.energyStreams);
   const read = Object.entries(fields ?? {}).map(([column, field]) => ({
     path: ['fields', column],
     why: `Read by ${usesAsText(uses.get(field) ?? [])}.`,

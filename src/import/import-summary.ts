@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { type LocalDate, localDateOf } from '../lib/time.ts';
 import { IMPORT_BATCHES_MAX } from '../warehouse/import-batches.ts';
 import { query } from '../warehouse/query.ts';
-import { type FieldUse, fieldUses } from './field-uses.ts';
+import { type FieldUse, listFieldUses } from './field-uses.ts';
 
 /** The effect of imports: the fields that are read as energy, and the energy of the devices. */
 export interface ImportSummary {
@@ -62,7 +62,7 @@ export async function summarizeImports(
   const { first_ms: firstMs, last_ms: lastMs, devices } = range!;
   const [firstDay, lastDay] = [firstMs, lastMs].map((ms) => (ms === null ? null : localDateOf(ms, timezone)));
 
-  const uses = fieldUses(table, energyStreams);
+  const uses = listFieldUses(table, energyStreams);
   const takenBy = new Map(taken.map(({ position, readings }) => [position, readings]));
   const counted = new Map(values.map(({ field, value_count }) => [field, value_count]));
   const read = [...uses.keys()].filter((field) =>

@@ -28,7 +28,7 @@ export interface InputState {
   stored: number;
   /** Delivered again, and already stored. */
   repeated: number;
-  /** Without a reading, about no rule, or retained by the broker. */
+  /** Without a reading, or of a topic without a rule, or retained by the broker. */
   ignored: number;
   retained: number;
   refused: number;

@@ -4,13 +4,14 @@ import type { AccessAudit } from '../access/access-audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
+import { localUrl } from '../http/local-url.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { registerOperateRoutes } from '../operate/operate-routes.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
 import type { OpenControl } from './open-control.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
-import { createUpstreams, localUrl } from './upstreams.ts';
+import { createUpstreams } from './upstreams.ts';
 
 /**
  * Adds the endpoints for operators.

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { localUrl } from '../http/local-url.ts';
 import { errorCode, errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
-import { localUrl } from './upstreams.ts';
 
 /**
  * Listens at an address.

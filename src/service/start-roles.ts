@@ -5,6 +5,7 @@ import { allowOrigins } from '../http/allow-origins.ts';
 import { compressAnswers } from '../http/compress-answers.ts';
 import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
+import { localUrl } from '../http/local-url.ts';
 import type { InputState } from '../inputs/input-counter.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
@@ -26,7 +27,6 @@ import type { RoleParts } from './role-parts.ts';
 import type { Service } from './service.ts';
 import { startWhenReachable } from './start-when-reachable.ts';
 import { openStreamNews, type StreamNews } from './stream-news.ts';
-import { localUrl } from './upstreams.ts';
 import { workLiveness, workReadiness, workStateOf } from './worker-readiness.ts';
 import { watchWorkElsewhere } from './worker-readiness-elsewhere.ts';
 

@@ -85,9 +85,3 @@ function ownToken(access: Pick<Access, 'issue'>, workgroupId: string): TokenSour
     return token;
   };
 }
-
-/** An address that can be called. For a server that listens everywhere it is this machine. */
-export function localUrl(host: string, port: number): string {
-  const callable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${callable.includes(':') ? `[${callable}]` : callable}:${port}`;
-}

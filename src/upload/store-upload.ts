@@ -78,7 +78,8 @@ export async function storeUpload(
     const ids = { upload_id: next!.upload_id, now_ms: nowMs };
     const counts = await readCounts(connection);
     await replaceAndInsert(connection, upload.kind, ids);
-    if (upload.kind !== 'budget') await query(connection, 'upload/mark_months', { upload_id: ids.upload_id });
+    if (upload.kind !== 'budget')
+      await query(connection, 'upload/mark_dirty_months', { upload_id: ids.upload_id });
     await query(connection, 'upload/store_upload', {
       ...ids,
       kind: upload.kind,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
-import { fieldUses, usesAsText } from '../../src/import/field-uses.ts';
+import { listFieldUses, usesAsText } from '../../src/import/field-uses.ts';
 import { suggestStreams } from '../../src/import/suggest-streams.ts';
 import { DEVICE, fileOf, OTHER_DEVICE, preview, testWorkgroup } from './import-fixture.ts';
 
@@ -82,7 +82,7 @@ test('fields that are different amounts by their names are each a separate sourc
 test('the suggestion for a field that is booked as several sources names each of them', () => {
   const stream = { table: 't', field: 'w', method: 'power_curve', direction: 'positive' };
   const streams = ['in', 'out'].map((as) => energyStreamSchema.parse({ ...stream, as }));
-  expect(usesAsText(fieldUses('t', streams).get('w')!)).toBe(
+  expect(usesAsText(listFieldUses('t', streams).get('w')!)).toBe(
     'energyStreams.0 (power_curve, W, as in), energyStreams.1 (power_curve, W, as out)',
   );
 });

@@ -3,7 +3,10 @@ import { type AfterRun, createPacedRun } from '../../jobs/paced-run.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 /** Runs every 30 s, at least 5 s apart, on a clock that a test moves. */
-function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0, minPeriodMs = 5_000) {
+function setUp(
+  after: (count: number) => AfterRun = () => 'done',
+  { takesMs = 0, minPeriodMs = 5_000, random = Math.random } = {},
+) {
   const clock = createTestClock();
   const startMs = clock.now();
   const atSeconds: number[] = [];
@@ -12,6 +15,7 @@ function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0, m
     maxPeriodMs: 30_000,
     startTimer: clock.startTimer,
     nowMs: clock.now,
+    random,
     async run() {
       atSeconds.push((clock.now() - startMs) / 1_000);
       if (takesMs > 0) await clock.pass(takesMs);
@@ -21,19 +25,22 @@ function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0, m
   return { clock, paced, atSeconds };
 }
 
-test('it runs at the beginning, and rarely if nobody asks, a tenth earlier or later', async () => {
-  const { clock, paced, atSeconds } = setUp();
-  await clock.advance(100_000);
-  expect(atSeconds).toHaveLength(4);
-  for (const [index, at] of atSeconds.slice(1).entries()) {
-    expect(at - atSeconds[index]!).toBeGreaterThanOrEqual(27);
-    expect(at - atSeconds[index]!).toBeLessThanOrEqual(33.1);
-  }
-  expect(paced.isBusy()).toBe(false);
-});
+test.each([
+  { random: 0, apart: 27 },
+  { random: 0.5, apart: 30 },
+  { random: 0.999, apart: 33 },
+])(
+  'it runs at the beginning, and rarely if nobody asks: each $apart s if the random number is $random',
+  async ({ random, apart }) => {
+    const { clock, paced, atSeconds } = setUp(() => 'done', { random: () => random });
+    await clock.advance(100_000);
+    expect(atSeconds.map(Math.round)).toEqual([0, apart, 2 * apart, 3 * apart]);
+    expect(paced.isBusy()).toBe(false);
+  },
+);
 
 test('it never runs earlier than the least distance, although the time between two runs varies', async () => {
-  const { clock, atSeconds } = setUp(() => 'done', 0, 30_000);
+  const { clock, atSeconds } = setUp(() => 'done', { minPeriodMs: 30_000 });
   await clock.advance(20 * 33_000);
   const apart = atSeconds.slice(1).map((at, index) => at - atSeconds[index]!);
   expect(apart.length).toBeGreaterThanOrEqual(19);
@@ -43,20 +50,20 @@ test('it never runs earlier than the least distance, although the time between t
 test('it runs at once if the last run is long ago, and otherwise when the least distance has passed', async () => {
   const { clock, paced, atSeconds } = setUp();
   await clock.advance(10_000);
-  paced.want();
+  paced.request();
   await clock.advance(0);
   expect(atSeconds).toEqual([0, 10]);
   await clock.advance(1_000);
-  for (let asked = 0; asked < 3; asked++) paced.want();
+  for (let asked = 0; asked < 3; asked++) paced.request();
   expect(paced.isBusy()).toBe(true);
   await clock.advance(10_000);
   expect(atSeconds).toEqual([0, 10, 15]);
 });
 
 test('it runs again if it is asked for during a run, and never twice at once', async () => {
-  const { clock, paced, atSeconds } = setUp(() => 'done', 8_000);
+  const { clock, paced, atSeconds } = setUp(() => 'done', { takesMs: 8_000 });
   await clock.advance(1_000);
-  paced.want();
+  paced.request();
   await clock.advance(6_000);
   expect(atSeconds).toEqual([0]);
   await clock.advance(2_000);
@@ -69,7 +76,7 @@ test('it runs again if the run says so, and after the wait that a run wants, eve
   );
   await clock.advance(6_000);
   expect(atSeconds).toEqual([0, 5]);
-  paced.want();
+  paced.request();
   await clock.advance(20_000);
   expect(atSeconds).toEqual([0, 5, 25]);
 });
@@ -102,7 +109,7 @@ test('the first run may be later, unless somebody asks', async () => {
   expect(runs).toBe(0);
   await clock.advance(1_000);
   expect(runs).toBe(1);
-  paced.want();
+  paced.request();
   await clock.advance(5_000);
   expect(runs).toBe(2);
 });
@@ -111,7 +118,7 @@ test('it does not run after it was stopped', async () => {
   const { clock, paced, atSeconds } = setUp();
   await clock.advance(1_000);
   paced.stop();
-  paced.want();
+  paced.request();
   await clock.advance(60_000);
   expect(atSeconds).toEqual([0]);
 });

@@ -108,12 +108,13 @@ async function withOwner(
     // The command line is checked before anything is opened.
     if (command.name() === 'backfill') requestOf(options, workgroup);
     const { openOwner } = await import('../../service/open-owner.ts');
-    const { createUpstreams, localUrl: httpUrl, withUpstreams } = await import('../../service/upstreams.ts');
+    const { createUpstreams, withUpstreams } = await import('../../service/upstreams.ts');
+    const { localUrl } = await import('../../http/local-url.ts');
     const { createAccess } = await import('../../access/access.ts');
     const { createWorkgroups } = await import('../../config/workgroups.ts');
     const owner = await openOwner(config, workgroup, service, async (pipeline) => {
       const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: service.clock });
-      const ownUrl = httpUrl(config.http.host, config.http.streamPort);
+      const ownUrl = localUrl(config.http.host, config.http.streamPort);
       return withUpstreams(pipeline, createUpstreams(createWorkgroups(config), ownUrl, access).addressOf);
     });
     try {

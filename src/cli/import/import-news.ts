@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import type { FieldStats } from '../../import/field-stats.ts';
-import { type FieldUse, fieldUses, usesAsText } from '../../import/field-uses.ts';
+import { type FieldUse, listFieldUses, usesAsText } from '../../import/field-uses.ts';
 import type { FieldSummary, ImportSummary, MonthEnergy } from '../../import/import-summary.ts';
 import { type SuggestedStream, suggestStreams } from '../../import/suggest-streams.ts';
 import { formatCount, formatCountOf } from '../../lib/format-count.ts';
@@ -42,7 +42,7 @@ export function newsOfImport(
 
 /** The same for a dry run: the fields that would be read, without energy. */
 export function newsOfPreview(table: string, stats: readonly FieldStats[], workgroup: Asked): ImportNews {
-  const uses = fieldUses(table, workgroup.energyStreams);
+  const uses = listFieldUses(table, workgroup.energyStreams);
   const fields = stats.map(({ field, values }) => ({ field, values, streams: uses.get(field) ?? [] }));
   if (fields.length === 0 || fields.some(isAmount)) return { table, fields, warnings: [] };
   const suggested = suggestStreams(stats);

@@ -13,7 +13,8 @@ import { commandLineError } from '../command-line-error.ts';
 import { readConfig } from '../read-config.ts';
 import { failing } from '../terminal/failing.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import { askInputs, describeInputs, describeTried, type TriedRule } from './inputs-view.ts';
+import { askInputs } from './ask-inputs.ts';
+import { describeInputs, describeTried, type TriedRule } from './inputs-view.ts';
 
 interface TryOptions {
   workgroup?: string;

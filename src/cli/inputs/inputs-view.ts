@@ -1,25 +1,10 @@
 import type { InputState } from '../../inputs/input-counter.ts';
 import type { InputOutcome } from '../../inputs/input-outcome.ts';
 import { formatCount } from '../../lib/format-count.ts';
-import { formatInstant, SECOND_MS, type UtcMs } from '../../lib/time.ts';
+import { formatInstant, type UtcMs } from '../../lib/time.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
-import { askProcesses } from '../../worker-rpc/process-rpc.ts';
 import { formatAgo } from '../terminal/format-ago.ts';
 import { formatRows, formatTable } from '../terminal/format-table.ts';
-
-/** A process that does not answer in this time is left out. */
-const WITHIN_MS = 2 * SECOND_MS;
-
-/** Asks all processes of this machine that work on a data folder for their inputs. */
-export function askInputs(dataDir: string) {
-  return askProcesses(dataDir, 'inputs', WITHIN_MS);
-}
-
-/** The inputs of all processes that answer. */
-export async function askInputStates(dataDir: string): Promise<InputState[]> {
-  const answers = await askInputs(dataDir);
-  return answers.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.answer : []));
-}
 
 /** A table of the inputs, their problems, and the last refused and ignored messages. */
 export function describeInputs(

@@ -4,6 +4,7 @@ import { type Permission, permissions } from '../../access/grant.ts';
 import { createAudit } from '../../audit/audit.ts';
 import { localActor } from '../../audit/local-actor.ts';
 import type { Config } from '../../config/config.ts';
+import { localUrl } from '../../http/local-url.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { nearest } from '../../lib/input-words.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -11,7 +12,6 @@ import { formatInstant, formatMinute, systemClock, type UtcMs } from '../../lib/
 import { parseQuantity } from '../../lib/units.ts';
 import { requireDataDir } from '../../service/require-data-dir.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { localUrl } from '../../service/upstreams.ts';
 import { readConfig } from '../read-config.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
