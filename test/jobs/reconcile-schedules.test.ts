@@ -7,7 +7,6 @@ import type { JobQueue } from '../../jobs/job-queue.ts';
 import { jobSchedules } from '../../jobs/job-schedules.ts';
 import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
 import { reconcileSchedules } from '../../jobs/reconcile-schedules.ts';
-import { pacesOf } from '../../jobs/stage-table.ts';
 import type { Job, JobSchedule } from '../../jobs/stages.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { type CronPattern, nextCronInstant, parseCron } from '../../src/lib/cron.ts';
@@ -43,23 +42,6 @@ function exporting(schedule?: string, timezone?: string) {
 test('only an export with a schedule is a job, so that the embedded queue is not opened for anything else', () => {
   expect(exporting()).toEqual([]);
   expect(exporting('30 2 * * *').map(({ key }) => key)).toEqual(['export:home:billing']);
-});
-
-test('the stages of a shard have the distances of the configuration, and are polled as often as before without news', () => {
-  const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
-  const paces = (hasNews: boolean) =>
-    Object.fromEntries(
-      pacesOf(config.pipeline, { hasExports: false, hasNews }).map((pace) => [pace.stage, pace]),
-    );
-  expect(paces(true)).toMatchObject({
-    poll: { minPeriodMs: 3_000, maxPeriodMs: 30_000 },
-    // Nothing shows a roll-up before it is published.
-    rollup: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
-    publish: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
-    maintain: { maxPeriodMs: 300_000 },
-  });
-  expect(paces(false).poll).toMatchObject({ minPeriodMs: 3_000, maxPeriodMs: 3_000 });
-  expect(paces(true).export).toBeUndefined();
 });
 
 /** The start of an embedded queue takes seven seconds of the processor. */

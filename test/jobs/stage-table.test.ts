@@ -1,40 +1,34 @@
 import { expect, test } from 'vitest';
-import { pacesOf } from '../../jobs/stage-table.ts';
-import type { StageName } from '../../jobs/stages.ts';
+import { pacesOf, stageTable } from '../../jobs/stage-table.ts';
 import { configSchema } from '../../src/config/config.ts';
+import { pages } from '../support/readme.ts';
 
-function paceOf(
-  stage: StageName,
-  pipeline: Record<string, number> = {},
-  workgroup: Parameters<typeof pacesOf>[1] = { hasExports: true, hasNews: true },
-) {
-  const paces = pacesOf(configSchema.parse({ pipeline }).pipeline, workgroup);
-  return paces.find((pace) => pace.stage === stage);
-}
-
-test('a roll-up is not more frequent than publications, because nobody sees it earlier', () => {
-  expect(paceOf('rollup', { rollupEvery: 2_000, publishEvery: 5_000 })).toMatchObject({ minPeriodMs: 5_000 });
-  expect(paceOf('rollup', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ minPeriodMs: 7_000 });
-  expect(paceOf('publish', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({
-    minPeriodMs: 5_000,
+test('the stages of a shard have the distances of the configuration, and are polled as often as before without news', () => {
+  const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
+  const paces = (hasNews: boolean) =>
+    Object.fromEntries(
+      pacesOf(config.pipeline, { hasExports: false, hasNews }).map((pace) => [pace.stage, pace]),
+    );
+  expect(paces(true)).toMatchObject({
+    poll: { minPeriodMs: 3_000, maxPeriodMs: 30_000 },
+    // Nothing shows a roll-up before it is published.
+    rollup: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
+    publish: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
+    maintain: { maxPeriodMs: 300_000 },
   });
+  expect(paces(false).poll).toMatchObject({ minPeriodMs: 3_000, maxPeriodMs: 3_000 });
+  expect(paces(true).export).toBeUndefined();
 });
 
-test('without news the stream is polled, and without exports no stage exports', () => {
-  const pipeline = { pollEvery: 1_500 };
-  expect(paceOf('poll', pipeline)).toMatchObject({ minPeriodMs: 1_500, maxPeriodMs: 30_000 });
-  expect(paceOf('poll', pipeline, { hasExports: true, hasNews: false })).toMatchObject({
-    maxPeriodMs: 1_500,
+test('the page of limits has the time after which a run of a stage is stopped', () => {
+  expect(pages.get('docs/limits.md')).toContain('(`poll` 30 s, `commit` and `export` 30 min, others 10 min)');
+  const minutes = Object.values(stageTable).map(({ stage, timeLimitMs }) => [stage, timeLimitMs / 60_000]);
+  expect(Object.fromEntries(minutes)).toEqual({
+    poll: 0.5,
+    rollup: 10,
+    publish: 10,
+    maintain: 10,
+    commit: 30,
+    export: 30,
   });
-  expect(paceOf('export')).toBeDefined();
-  expect(paceOf('export', {}, { hasExports: false, hasNews: true })).toBeUndefined();
-});
-
-test('commits have the pace of the bucket, and are left out without a bucket', () => {
-  const commits = { maxPeriodMs: 7_000, lateAfterMs: 60_000 };
-  expect(paceOf('commit', {}, { hasExports: true, hasNews: true, commits })).toMatchObject({
-    minPeriodMs: 7_000,
-    maxPeriodMs: 7_000,
-  });
-  expect(paceOf('commit')).toBeUndefined();
 });
