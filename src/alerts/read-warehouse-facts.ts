@@ -28,7 +28,7 @@ const SIGHT_DAYS = 8;
 const RESTATED_MS = 2 * DAY_MS;
 const ROWS_MAX = 10_000;
 const IDLE_COVERAGE_MIN = 0.5;
-/** Of the other devices of the same source. */
+/** Of the other devices of this kind: those that produce, or without a role those with the same source. */
 const SIBLINGS_SHARE = 0.8;
 
 type DayRow = { day: string; device: string; source: string };

@@ -39,11 +39,19 @@ const cells: Partial<Record<ColumnName, string>> = {
   missing: "nullif(array_to_string(missing, ' '), '') AS missing",
 };
 
+/** Whether a file of the format shows the sums of the months next to the rows. */
+const showsSums: Readonly<Record<ExportQuery['config']['format'], boolean>> = {
+  csv: false,
+  parquet: false,
+  xlsx: true,
+  json: false,
+};
+
 export const openBalance: OpenReport = async (query, { generation, lake, signal }) => {
   const { resolution = 'day', format } = query.config;
   const statementOf = (range: DayRange, by: BalanceResolution) =>
     balanceStatement({ ...questionOf(query, range), resolution: by, generation });
-  const months = format === 'xlsx' ? await statementOf(query.period, 'month').read(lake, signal) : undefined;
+  const months = showsSums[format] ? await statementOf(query.period, 'month').read(lake, signal) : undefined;
   return {
     rows: (range) => selectRows(query, shapes[resolution], statementOf(range, resolution).rows()),
     body: (range) => statementOf(range, resolution).read(lake, signal),

@@ -2,7 +2,8 @@ import { Worker } from 'node:worker_threads';
 
 /**
  * Threads for work that would block the event loop. Each owner has at most one job in them, so that all
- * owners get a turn. p-queue does not know owners and has no threads.
+ * owners get a turn. p-queue has no threads. piscina has threads, but its queue gives out a job whenever a
+ * thread is free, even if another job of the same owner still runs.
  */
 interface FairThreads<Request, Answer> {
   /**

@@ -1,6 +1,6 @@
 /**
- * Works on items, a few at a time. After the first failure it begins no other item. A queue of p-queue would
- * go on with all of them.
+ * Works on items, a few at a time. After the first failure it begins no other item. p-queue would go on with
+ * all of them, and p-map would not wait for those that have begun.
  * @throws the first failure, after all begun work has ended
  */
 export async function runAtATime<Item>(

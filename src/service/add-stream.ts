@@ -57,8 +57,8 @@ export async function addStream(
     retentionMs,
     requestsPerMinuteMax: config.limits.requestsPerMinute,
     limits: {
-      socketsPerTokenMax: config.limits.connectionsPerToken,
-      socketsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
+      connectionsPerTokenMax: config.limits.connectionsPerToken,
+      connectionsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
       socketsMax: config.limits.connectionsPerProcess,
       socketsWaitingPerAddressMax: config.limits.connectionsPerAddress,
       authenticationMs: config.limits.authenticationTimeout,

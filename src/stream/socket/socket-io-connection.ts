@@ -54,6 +54,8 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
    * Each packet that is sent at once costs a call of the operating system, and socket.io makes two packets of
    * a frame. So packets are held back and sent together: on a WebSocket the packets of one turn of the event
    * loop, and on polling the packets of one frame. A request of polling can end before the next turn.
+   * `writable` and `ready` of a transport are not documented, so package.json has an exact version of
+   * socket.io.
    */
   const hold = (emit: () => void) => {
     const { transport, request } = conn;

@@ -36,8 +36,8 @@ export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateL
 
 interface SocketLimits {
   subscriptionsPerSocketMax: number;
-  socketsPerTokenMax: number;
-  socketsPerWorkgroupMax: number;
+  connectionsPerTokenMax: number;
+  connectionsPerWorkgroupMax: number;
   /** Includes connections that have not authenticated yet. */
   socketsMax: number;
   /**
@@ -57,8 +57,8 @@ export interface StreamSocket {
 
 const limitsByDefault: SocketLimits = {
   subscriptionsPerSocketMax: 32,
-  socketsPerTokenMax: serviceLimits.connectionsPerToken,
-  socketsPerWorkgroupMax: serviceLimits.connectionsPerWorkgroup,
+  connectionsPerTokenMax: serviceLimits.connectionsPerToken,
+  connectionsPerWorkgroupMax: serviceLimits.connectionsPerWorkgroup,
   socketsMax: serviceLimits.connectionsPerProcess,
   socketsWaitingPerAddressMax: serviceLimits.connectionsPerAddress,
   authenticationMs: serviceLimits.authenticationMs,
@@ -106,8 +106,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const sessions = new Map<ClientSocket, Session>();
   const perOwner = (max: number, owner: string) =>
     createQuota(max, `${owner} has ${max} connections already; close one first`);
-  const perToken = perOwner(limits.socketsPerTokenMax, 'this token');
-  const perWorkgroup = perOwner(limits.socketsPerWorkgroupMax, 'this workgroup');
+  const perToken = perOwner(limits.connectionsPerTokenMax, 'this token');
+  const perWorkgroup = perOwner(limits.connectionsPerWorkgroupMax, 'this workgroup');
 
   const lobby = createLobby({
     connectionsMax: limits.socketsMax,

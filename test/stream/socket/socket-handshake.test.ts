@@ -89,7 +89,7 @@ describe('a handshake', () => {
   });
 
   test('is refused if the token or the workgroup has too many connections, until one ends', async () => {
-    const limits = { socketsPerTokenMax: 2, socketsPerWorkgroupMax: 3 };
+    const limits = { connectionsPerTokenMax: 2, connectionsPerWorkgroupMax: 3 };
     const service = await setUp({ socketLimits: limits });
     const auth = { token: service.tokenText, workgroupId: 'acme' };
     const others = { token: await service.token(), workgroupId: 'acme' };

@@ -191,7 +191,7 @@ test('a connection that opens after its place was given up is closed', async () 
   expect(closed).toEqual([true]);
 });
 
-test.each(['socketsPerTokenMax', 'socketsPerWorkgroupMax'] as const)(
+test.each(['connectionsPerTokenMax', 'connectionsPerWorkgroupMax'] as const)(
   'of many connections that are accepted at once, at most %s stay',
   async (limit) => {
     const { baseUrl, socket, stream, tokenText } = await setUp({ [limit]: 4 });
