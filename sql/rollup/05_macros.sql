@@ -138,10 +138,12 @@ CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, sha
     WHEN at_ms = to_ms THEN to_wh
     ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms))
   END)::BIGINT;
--- True if an instant lies inside a silence over which the index grows, so that the index there is
+-- True if the time between two readings is a silence.
+CREATE OR REPLACE TEMP MACRO is_silence(from_ms, to_ms) AS to_ms - from_ms > silence_ms();
+-- True if an instant lies inside a silence over which the index changes, so that the index there is
 -- interpolated.
 CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh) AS
-  to_ms - from_ms > silence_ms() AND from_wh <> to_wh AND at_ms < to_ms;
+  is_silence(from_ms, to_ms) AND from_wh <> to_wh AND at_ms < to_ms;
 
 -- name: create_day_macros
 -- Creates the macros of days.

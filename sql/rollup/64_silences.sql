@@ -31,7 +31,7 @@ WITH silent AS MATERIALIZED (
   LEFT JOIN day_limit own_limit ON own_limit.series_id = own.series_id AND own_limit.utc_day = utc_day(index_line.to_ms)
   LEFT JOIN day_limit daily_limit
     ON daily_limit.series_id = daily.series_id AND daily_limit.utc_day = utc_day(index_line.to_ms)
-  WHERE index_line.to_wh > index_line.from_wh AND index_line.to_ms - index_line.from_ms > silence_ms()
+  WHERE index_line.to_wh > index_line.from_wh AND is_silence(index_line.from_ms, index_line.to_ms)
 ), shown AS MATERIALIZED (
   -- The readings of these daily registers that are not left out.
   SELECT series_id, event_time_ms, value FROM reading
@@ -91,12 +91,12 @@ CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   -- The silences of registers: pairs of readings if the register only grows, else lines of the index.
   SELECT series_id, from_ms, to_ms, to_value - from_value AS grown_wh FROM reading_pair
-  WHERE to_ms - from_ms > silence_ms() AND to_value > from_value
+  WHERE is_silence(from_ms, to_ms) AND to_value > from_value
     AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL BY NAME
   SELECT series_id, from_ms, to_ms, to_wh - from_wh AS grown_wh
   FROM index_line
-  WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
+  WHERE is_silence(from_ms, to_ms) AND to_wh > from_wh
 ), silence_beside_power AS MATERIALIZED (
   -- These silences, with the first power of the same source, in the order of the configuration.
   SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh,
