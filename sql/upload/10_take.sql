@@ -48,15 +48,16 @@ FROM (
 );
 
 -- name: take_budget_rows
--- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
+-- Adds rows of budgets. Within a meter, scenario and kind of period they must not overlap. $rows: JSON
+-- array.
 INSERT INTO incoming BY NAME
-SELECT line, concat_ws(chr(10), meter, scenario, granularity) AS key, meter AS meter_code,
+SELECT line, concat_ws(chr(10), meter, scenario, granularity(start, "end")) AS key, meter AS meter_code,
   epoch_ms(start) AS start_ms, epoch_ms("end" + 1) AS end_ms,
   energyWh AS amount_wh, scenario, 1 AS revision, false AS is_same
 FROM (
   SELECT unnest(from_json($rows, '[{
       "line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",
-      "scenario": "VARCHAR", "granularity": "VARCHAR"
+      "scenario": "VARCHAR"
     }]'), recursive := true)
 );
 

@@ -41,16 +41,11 @@ WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN upload
 -- name: find_current_budgets
 -- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH known AS (
-  -- The current budgets. key: meter, scenario and kind of period.
+WITH current_budget AS (
+  -- The current budgets of all meters. key: as in take_budget_rows.
   SELECT
     rowid AS row_id,
-    concat_ws(chr(10), meter_code, scenario, CASE
-      WHEN period_start = period_end THEN 'day'
-      WHEN day(period_start) = 1 AND period_end = last_day(period_start) THEN 'month'
-      WHEN dayofyear(period_start) = 1 AND period_end = make_date(year(period_start), 12, 31) THEN 'year'
-      ELSE 'other'
-    END) AS key,
+    concat_ws(chr(10), meter_code, scenario, granularity(period_start, period_end)) AS key,
     epoch_ms(period_start) AS start_ms,
     epoch_ms(period_end + 1) AS end_ms,
     energy_wh::DOUBLE AS amount_wh,
@@ -62,7 +57,7 @@ WITH known AS (
   FROM budget
   WHERE replaced_by IS NULL
 )
-SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
+SELECT * FROM current_budget WHERE key IN (SELECT key FROM incoming);
 
 -- name: find_same_places
 -- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither

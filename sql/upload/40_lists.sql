@@ -47,12 +47,7 @@ ORDER BY ALL;
 SELECT
   meter_code AS meter,
   scenario,
-  CASE
-    WHEN period_start = period_end THEN 'day'
-    WHEN day(period_start) = 1 AND period_end = last_day(period_start) THEN 'month'
-    WHEN dayofyear(period_start) = 1 AND period_end = make_date(year(period_start), 12, 31) THEN 'year'
-    ELSE 'other'
-  END AS period,
+  granularity(period_start, period_end) AS period,
   count(*)::DOUBLE AS periods,
   min(period_start)::VARCHAR AS first_day,
   max(period_end)::VARCHAR AS last_day,

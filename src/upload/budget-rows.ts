@@ -206,6 +206,10 @@ export function parseBudgetPeriod(text: string): BudgetPeriod | undefined {
   return { start, end: addDays(next, -1) };
 }
 
+/**
+ * The kind of a period in a file. For periods that are stored, the macro `granularity` of
+ * sql/upload/05_macros.sql has the same rule.
+ */
 export function granularityOf({ start, end }: BudgetPeriod): Granularity {
   if (start === end) return 'day';
   if (end === parseBudgetPeriod(start.slice(0, 7))?.end && start.endsWith('-01')) return 'month';

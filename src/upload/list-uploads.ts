@@ -39,6 +39,7 @@ type Row = Record<string, string | number | boolean | null>;
 
 /** Lists the uploads that count. */
 export async function listUploads(connection: DuckDBConnection): Promise<UploadList> {
+  await query(connection, 'upload/create_granularity');
   return {
     budgets: (await query<Row>(connection, 'upload/list_budgets')).map((row) => named<BudgetSummary>(row)),
     meters: (await query<Row>(connection, 'upload/list_readings')).map((row) => named<MeterSummary>(row)),

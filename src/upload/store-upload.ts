@@ -3,7 +3,6 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, formatInstant, type UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { granularityOf } from './budget-rows.ts';
 import { type LineProblem, PROBLEMS_SHOWN_MAX } from './refusals.ts';
 import type { Upload, UploadKind } from './upload-rows.ts';
 
@@ -111,14 +110,11 @@ function hashOf({ kind, rows }: Upload): string {
 
 async function loadIncoming(connection: DuckDBConnection, { kind, rows }: Upload): Promise<void> {
   await query(connection, 'upload/set_joins');
+  await query(connection, 'upload/create_granularity');
   await query(connection, 'upload/create_incoming');
   const add = kind === 'budget' ? 'upload/take_budget_rows' : 'upload/take_meter_rows';
   for (let from = 0; from < rows.length; from += SLICE_ROWS) {
-    const slice = rows.slice(from, from + SLICE_ROWS);
-    const complete = slice.map((row) =>
-      'scenario' in row ? { ...row, granularity: granularityOf(row) } : row,
-    );
-    await query(connection, add, { rows: JSON.stringify(complete) });
+    await query(connection, add, { rows: JSON.stringify(rows.slice(from, from + SLICE_ROWS)) });
   }
 }
 

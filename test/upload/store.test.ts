@@ -3,6 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { metersSchema, sitesSchema } from '../../src/config/meters.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { granularityOf } from '../../src/upload/budget-rows.ts';
 import { listUploads } from '../../src/upload/list-uploads.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
@@ -201,6 +202,29 @@ test('budgets of several lengths can coexist, and of one length the later one co
       stored: 1,
       revision: 3,
     });
+  }));
+
+test('a period that only begins or only ends with a month or a year is neither, in a file and when stored', () =>
+  withShard(async ({ shard, store }) => {
+    const periods = [
+      ['2026-02-28', '2026-02-28', 'day'],
+      ['2028-02-01', '2028-02-29', 'month'],
+      ['2026-01-01', '2026-12-31', 'year'],
+      ['2026-05-01', '2026-05-30', 'other'],
+      ['2026-05-17', '2026-05-31', 'other'],
+      ['2026-01-01', '2026-06-30', 'other'],
+      ['2026-06-01', '2026-12-31', 'other'],
+      ['2026-01-01', '2027-12-31', 'other'],
+    ] as const;
+    expect(periods.map(([start, end]) => [start, end, granularityOf({ start, end })])).toEqual(periods);
+    // Each has its own scenario, because periods of one kind must not overlap.
+    const upload = budgets(...periods.map(([start, end]) => budget(start, end, 10, `${start} ${end}`)));
+    await store(upload);
+    expect(await store(upload, true)).toMatchObject({ stored: 0, unchanged: periods.length });
+    const { budgets: listed } = await shard.read(listUploads);
+    expect(listed.map(({ firstDay, lastDay, period }) => [firstDay, lastDay, period]).sort()).toEqual(
+      periods.toSorted(),
+    );
   }));
 
 test('a quarter that overlaps another quarter by a month is refused', () =>
