@@ -15,7 +15,9 @@ SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY 
 -- Columns:
 --   meter_code, interval_start, interval_end
 --   energy_wh    null: a register fell
---   direction, quality, revision, received_at
+--   direction
+--   quality      measured, estimated, substituted or fault (a register fell)
+--   revision, received_at
 --   is_current   no later upload has replaced it
 SELECT
   meter_code,

@@ -27,7 +27,9 @@ SET SESSION asof_loop_join_threshold = 0;
 --   meter_code
 --   start_ms, end_ms     ms since 1970, the end excluded. A day of a budget begins at midnight UTC here
 --   amount_wh            the energy of an interval or of a budget, or the value of a register
---   direction, quality   of readings
+--   direction            of readings
+--   quality              of readings: measured, estimated or substituted; of intervals of a register also
+--                        fault (see find_register_intervals)
 --   scenario             of budgets
 --   revision, is_same    1 and false until chapter 20 decides them
 CREATE OR REPLACE TEMP TABLE incoming (

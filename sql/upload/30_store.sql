@@ -47,12 +47,12 @@ UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
 -- name: find_register_intervals
--- Computes the intervals between neighbouring values of the registers of the upload. If a register fell, the
--- energy of that interval is unknown (null). The worse quality of the two values counts.
+-- Computes the intervals between neighbouring values of the registers of the upload.
 -- register_interval:
 --   meter_code, start_ms, end_ms
---   energy_wh            null: the register fell
---   direction, quality   see create_incoming
+--   energy_wh   null: the register fell, so the energy is unknown
+--   direction   see create_incoming
+--   quality     the worse one of the two values; fault: the register fell
 CREATE OR REPLACE TEMP TABLE register_interval AS
 WITH step AS (
   -- The register values in order, each with the one before it.

@@ -5,6 +5,10 @@ import { isLocalDate, type LocalDate, type UtcMs } from '../lib/time.ts';
 const uploadKinds = ['meter_intervals', 'meter_registers', 'budget'] as const;
 export type UploadKind = (typeof uploadKinds)[number];
 
+/**
+ * The qualities that a row of a file can have. A stored interval can also have the quality `fault`, without
+ * energy: in it a register fell.
+ */
 export const qualities = ['measured', 'estimated', 'substituted'] as const;
 export type Quality = (typeof qualities)[number];
 
