@@ -1,7 +1,7 @@
 -- 20 Trace: computes the day again with the roll-up's own chapters, from 30 on, without storing anything.
 --
 -- Reads   series_rule, day_candidate, day_contradiction (temporary, of the roll-up); reported_interval,
---         interval_energy, quality_flag.
+--         interval_energy.
 -- Writes  requested_time, touched_day (temporary: the input of the roll-up's chapters).
 -- Why     If the explanation had rules of its own, it could differ from the computation.
 
@@ -36,9 +36,9 @@ SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE so
 --   covered_ms, flags
 SELECT reported_interval.interval_start_ms::DOUBLE AS start_ms, reported_interval.energy_wh::DOUBLE AS energy_wh,
   CASE
-    WHEN reported_interval.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0
-      THEN interval_energy.exact_nwh
-  END AS exact_nwh, reported_interval.covered_ms, reported_interval.flags
+    WHEN reported_interval.flags & flag('corrected') = 0 THEN interval_energy.exact_nwh
+  END AS exact_nwh,
+  reported_interval.covered_ms, reported_interval.flags
 FROM reported_interval
 LEFT JOIN interval_energy
   ON interval_energy.series_id = reported_interval.series_id

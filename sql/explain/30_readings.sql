@@ -92,11 +92,8 @@ ORDER BY to_ms, from_ms;
 -- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they
 -- are learnt: the days with readings among that day and the limit_days() - 1 days before.
 SELECT
-  CASE
-    WHEN series_rule.net THEN NULL
-    WHEN is_register(series_rule.method) THEN power_limit(series_rule.max_power_w, series_day.learnt_power_w)
-    ELSE coalesce(series_rule.max_power_w, series_day.learnt_power_w)
-  END AS max_power_w,
+  method_limit(series_rule.method, series_rule.net, series_rule.max_power_w, series_day.learnt_power_w)
+    AS max_power_w,
   series_day.learnt_power_w,
   CASE
     WHEN series_rule.max_power_w IS NULL AND series_day.usual_power_w IS NOT NULL

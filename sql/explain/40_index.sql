@@ -19,6 +19,37 @@
 --                                              the line
 --   to_share, to_power_wh, to_known_ms         of the shape at the end of the day
 --   power_wh, known_ms                         of the shape of the whole silence
+WITH line AS (
+  -- The lines of the register: lines of the index, or pairs of readings if it only grows.
+  SELECT from_ms AS begin_ms, from_wh AS begin_wh, to_ms AS end_ms, to_wh AS end_wh, covered, flags
+  FROM index_line
+  WHERE series_id = $series_id
+  UNION ALL BY NAME
+  SELECT from_ms AS begin_ms, from_value AS begin_wh, to_ms AS end_ms, to_value AS end_wh, true AS covered, 0 AS flags
+  FROM reading_pair
+  WHERE series_id = $series_id AND from_ms IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
+), shape AS (
+  -- The shape of the silences of the register.
+  SELECT * FROM silence_shape WHERE series_id = $series_id
+), cut_line AS (
+  -- The lines that reach into the day, cut at its start and its end.
+  SELECT line.*, from_shape, to_shape,
+    greatest(begin_ms, $start_ms::BIGINT) AS from_ms, least(end_ms, $end_ms::BIGINT) AS to_ms,
+    CASE
+      WHEN begin_ms >= $start_ms::BIGINT THEN begin_wh
+      ELSE index_at($start_ms::BIGINT, begin_ms, begin_wh, end_ms, end_wh, from_shape.share)
+    END AS from_wh,
+    CASE
+      WHEN end_ms <= $end_ms::BIGINT THEN end_wh
+      ELSE index_at($end_ms::BIGINT, begin_ms, begin_wh, end_ms, end_wh, to_shape.share)
+    END AS to_wh
+  FROM line
+  LEFT JOIN shape AS from_shape
+    ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND begin_ms < $start_ms::BIGINT
+  LEFT JOIN shape AS to_shape
+    ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND end_ms > $end_ms::BIGINT
+  WHERE end_ms > $start_ms::BIGINT AND begin_ms < $end_ms::BIGINT
+)
 SELECT begin_ms::DOUBLE AS begin_ms, begin_wh, end_ms::DOUBLE AS end_ms, end_wh, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
@@ -27,34 +58,7 @@ SELECT begin_ms::DOUBLE AS begin_ms, begin_wh, end_ms::DOUBLE AS end_ms, end_wh,
   to_shape.nwh / nwh_per_wh() AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
   coalesce(from_shape.nwh_all, to_shape.nwh_all) / nwh_per_wh() AS power_wh,
   coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
-FROM (
-  SELECT line.*, from_shape, to_shape,
-    greatest(begin_ms, $start_ms::BIGINT) AS from_ms, least(end_ms, $end_ms::BIGINT) AS to_ms,
-    CASE
-      WHEN begin_ms >= $start_ms::BIGINT THEN begin_wh
-      ELSE begin_wh + coalesce((end_wh - begin_wh) * from_shape.share,
-        (end_wh - begin_wh) * ($start_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
-    END AS from_wh,
-    CASE
-      WHEN end_ms <= $end_ms::BIGINT THEN end_wh
-      ELSE begin_wh + coalesce((end_wh - begin_wh) * to_shape.share,
-        (end_wh - begin_wh) * ($end_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
-    END AS to_wh
-  FROM (
-    SELECT from_ms AS begin_ms, from_wh AS begin_wh, to_ms AS end_ms, to_wh AS end_wh, covered, flags
-    FROM index_line
-    WHERE series_id = $series_id
-    UNION ALL BY NAME
-    SELECT from_ms AS begin_ms, from_value AS begin_wh, to_ms AS end_ms, to_value AS end_wh, true AS covered, 0 AS flags
-    FROM reading_pair
-    WHERE series_id = $series_id AND from_ms IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
-  ) AS line
-  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape
-    ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND begin_ms < $start_ms::BIGINT
-  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape
-    ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND end_ms > $end_ms::BIGINT
-  WHERE end_ms > $start_ms::BIGINT AND begin_ms < $end_ms::BIGINT
-)
+FROM cut_line
 ORDER BY end_ms, begin_ms;
 
 -- name: find_midnight_anchor

@@ -89,6 +89,13 @@ END;
 -- The limit (W): the configured one, else the learnt one of the day, else the highest one.
 CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS
   coalesce(configured_w, learnt_w, learnt_power_max_w());
+-- The limit (W) of a method; null: none. Net registers have none. Power and interval readings have none until
+-- one is learnt.
+CREATE OR REPLACE TEMP MACRO method_limit(method, net, configured_w, learnt_w) AS CASE
+  WHEN net THEN NULL
+  WHEN is_register(method) THEN power_limit(configured_w, learnt_w)
+  ELSE coalesce(configured_w, learnt_w)
+END;
 -- The limit (W) after a restart. A learnt limit is much higher than the usual power, and an average over a
 -- restart looks like a restart. So if the limit is learnt, a register can count only a few times its usual
 -- power after a restart.
@@ -131,13 +138,15 @@ CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms
 -- name: create_index_macros
 -- Creates the macros of the index.
 --
--- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by
--- a share (0 to 1) if one is known.
+-- The index (Wh) at an instant between two readings. The growth is spread evenly over the time, or by a share
+-- (0 to 1) if one is known.
+CREATE OR REPLACE TEMP MACRO index_at(at_ms, from_ms, from_wh, to_ms, to_wh, share) AS CASE
+  WHEN at_ms = to_ms THEN to_wh
+  ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms))
+END;
+-- The same in whole Wh.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, share) AS
-  round(CASE
-    WHEN at_ms = to_ms THEN to_wh
-    ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms))
-  END)::BIGINT;
+  round(index_at(at_ms, from_ms, from_wh, to_ms, to_wh, share))::BIGINT;
 -- True if the time between two readings is a silence.
 CREATE OR REPLACE TEMP MACRO is_silence(from_ms, to_ms) AS to_ms - from_ms > silence_ms();
 -- True if an instant lies inside a silence over which the index changes, so that the index there is
@@ -162,6 +171,13 @@ CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, s
       ELSE covered_b_ms / covered_a_ms
     END)
   );
+-- The version of a day that changes. A day that is not stored (version_before is null) continues its history.
+-- A day that is not over keeps its version.
+CREATE OR REPLACE TEMP MACRO day_version(version_before, history_version, end_ms, now_ms) AS CASE
+  WHEN version_before IS NULL THEN coalesce(history_version, 0) + 1
+  WHEN end_ms <= now_ms THEN version_before + 1
+  ELSE version_before
+END;
 -- The status of a day that changes. A final day becomes restated, even if the configured closing time is
 -- longer now, because people have seen it.
 CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE

@@ -132,7 +132,6 @@ WITH wanted_day AS (
   -- These days, with the stored day (old), and the day as the other fields say it (new). is_kept: the day was
   -- read from an omitted series. is_before: an omitted series comes before the chosen one.
   SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms,
-    daily_energy.day IS NOT NULL AS is_stored,
     coalesce(list_contains(wanted_day.streams, daily_energy.stream_id), false) AS is_kept,
     coalesce(stream_setting.position > wanted_day.position, true) AS is_before,
     is_kept OR day_change.day IS NULL AS stays, daily_energy AS old, day_change AS new
@@ -151,7 +150,7 @@ WITH wanted_day AS (
 ), decided AS (
   -- These days, with their energy. The stored energy stays if the day is kept, or if the other fields change
   -- nothing.
-  SELECT day, device, source, end_ms, old, new, is_stored,
+  SELECT day, device, source, end_ms, old, new,
     CASE WHEN stays THEN old.energy_wh ELSE new.energy_wh END AS energy_wh,
     CASE WHEN stays THEN old.method ELSE new.method END AS method,
     CASE WHEN stays THEN old.stream_id ELSE new.stream_id END AS stream_id,
@@ -169,11 +168,7 @@ WITH wanted_day AS (
 )
 SELECT decided.day, decided.device, decided.source, decided.energy_wh, decided.method, decided.stream_id, decided.flags,
   decided.coverage, decided.end_ms,
-  CASE
-    WHEN NOT decided.is_stored THEN coalesce(history.version, 0) + 1
-    WHEN decided.end_ms <= $now_ms::BIGINT THEN decided.old.version + 1
-    ELSE decided.old.version
-  END AS version,
+  day_version(decided.old.version, history.version, decided.end_ms, $now_ms::BIGINT) AS version,
   day_status(
     CASE WHEN decided.new.status = 'restated' THEN 'restated' ELSE decided.old.status END,
     decided.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT

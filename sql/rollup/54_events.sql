@@ -117,11 +117,8 @@ WITH judged_break AS MATERIALIZED (
 )
 SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, judged_break.to_ms, judged_break.to_value,
   judged_break.decided_ms, judged_break.is_start,
-  CASE
-    WHEN series_rule.net THEN NULL
-    WHEN is_register(series_rule.method) THEN power_limit(series_rule.max_power_w, learnt_limit.learnt_power_w)
-    ELSE coalesce(series_rule.max_power_w, learnt_limit.learnt_power_w)
-  END AS max_power_w,
+  method_limit(series_rule.method, series_rule.net, series_rule.max_power_w, learnt_limit.learnt_power_w)
+    AS max_power_w,
   power_limit_after_reset(series_rule.max_power_w, learnt_limit.learnt_power_w, learnt_limit.usual_power_w)
     AS max_power_after_reset_w,
   jitter(series_rule.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,

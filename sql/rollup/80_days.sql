@@ -310,11 +310,7 @@ WITH incomplete AS (
   GROUP BY ALL
 )
 SELECT day_now.*,
-  CASE
-    WHEN daily_energy.day IS NULL THEN coalesce(history.version, 0) + 1
-    WHEN day_now.end_ms <= $now_ms::BIGINT THEN daily_energy.version + 1
-    ELSE daily_energy.version
-  END AS version,
+  day_version(daily_energy.version, history.version, day_now.end_ms, $now_ms::BIGINT) AS version,
   day_status(coalesce(daily_energy.status, history.status), day_now.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT)
     AS status,
   history.version AS history_version
