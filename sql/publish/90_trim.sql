@@ -5,9 +5,13 @@
 -- Why     The lake keeps the messages for good. The warehouse keeps only the newest, for streams that are
 --         configured later.
 
--- name: count_trimmed
--- Counts the messages that trim_messages would delete, with the same parameters.
-SELECT count(*)::DOUBLE AS row_count
+-- name: find_trimmed
+-- Finds the messages that trim_messages can delete: they are in the lake and rolled up (batches up to
+-- $batch_id), and landed before $before_ms.
+-- Columns:
+--   row_count
+--   batch_id   their last batch; null: none
+SELECT count(*)::DOUBLE AS row_count, max(batch_id) AS batch_id
 FROM message
 WHERE batch_id <= $batch_id::BIGINT
   AND batch_id < coalesce((
@@ -15,12 +19,8 @@ WHERE batch_id <= $batch_id::BIGINT
   ), $batch_id::BIGINT + 1);
 
 -- name: trim_messages
--- Deletes messages that are in the lake and rolled up (batches up to $batch_id) and landed before $before_ms.
-DELETE FROM message
-WHERE batch_id <= $batch_id::BIGINT
-  AND batch_id < coalesce((
-    SELECT min(batch_id) FROM batch WHERE landed_at_ms >= $before_ms::BIGINT
-  ), $batch_id::BIGINT + 1);
+-- Deletes the messages up to $batch_id (see find_trimmed).
+DELETE FROM message WHERE batch_id <= $batch_id::BIGINT;
 
 -- name: mark_expired
 -- Marks the UTC days of readings that were rejected before $before_ms, so that the lake deletes them too.

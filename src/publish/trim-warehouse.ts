@@ -36,17 +36,21 @@ export async function trimWarehouse(shard: PublishShard, options: TrimOptions): 
   const messages = await shard.transaction(async (connection) => {
     const state = await readState(connection, options.declared ?? {});
     const published = BigInt(head.batchId);
-    const parameters = {
-      batch_id: published < state.rolledUpBatchId ? published : state.rolledUpBatchId,
-      before_ms: options.clock.now() - options.keepMessagesMs,
-    };
-    const [trimmed] = await query<{ row_count: number }>(connection, 'publish/count_trimmed', parameters);
-    if (options.dryRun) return trimmed!.row_count;
-    if (trimmed!.row_count > 0) await query(connection, 'publish/trim_messages', parameters);
+    const [trimmed] = await query<{ row_count: number; batch_id: bigint | null }>(
+      connection,
+      'publish/find_trimmed',
+      {
+        batch_id: published < state.rolledUpBatchId ? published : state.rolledUpBatchId,
+        before_ms: options.clock.now() - options.keepMessagesMs,
+      },
+    );
+    const { row_count, batch_id } = trimmed!;
+    if (options.dryRun) return row_count;
+    if (batch_id !== null) await query(connection, 'publish/trim_messages', { batch_id });
     const before_ms = options.clock.now() - KEEP_REJECTED_MS;
     await query(connection, 'publish/mark_expired', { before_ms });
     await query(connection, 'publish/expire_rejected', { before_ms });
-    return trimmed!.row_count;
+    return row_count;
   });
   if (messages > 0 && !options.dryRun)
     options.logger.info({ workgroup: shard.workgroupId, messages }, 'publish.trim');
