@@ -132,15 +132,14 @@ SELECT
 FROM checked;
 
 -- name: drop_reread_readings
--- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the extracted readings
--- that are stored already. A message is identified by its device, offset and event time.
+-- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the valid readings of
+-- them that are stored already. A message is identified by its device, offset and event time.
 DELETE FROM extracted USING (
-  SELECT series.stream_id, series.device, known_reading.event_time_ms, known_reading.stream_offset, NULL AS reason
+  SELECT series.stream_id, series.device, known_reading.event_time_ms, known_reading.stream_offset
   FROM known_reading JOIN series USING (series_id)
   WHERE known_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  SELECT series.stream_id, series.device, superseded_reading.event_time_ms, superseded_reading.stream_offset,
-    NULL AS reason
+  SELECT series.stream_id, series.device, superseded_reading.event_time_ms, superseded_reading.stream_offset
   FROM superseded_reading JOIN series USING (series_id)
   WHERE superseded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS known
@@ -149,7 +148,7 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.device = known.device
   AND extracted.event_time_ms = known.event_time_ms
   AND extracted.stream_offset = known.stream_offset
-  AND extracted.reason IS NOT DISTINCT FROM known.reason;
+  AND extracted.reason IS NULL;
 
 -- name: read_archived_range
 -- Returns the first and last event time of the messages of the lake that are read again, up to batch $upto;

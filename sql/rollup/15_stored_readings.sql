@@ -13,29 +13,31 @@
 --   series_id, event_time_ms, value, reason, stream_offset, batch_id
 --   is_superseded   the reading was not used
 CREATE OR REPLACE TEMP TABLE invalid_stored AS
-SELECT stored.series_id, stored.event_time_ms, stored.value, stored.stream_offset, stored.batch_id,
-  stored.is_superseded,
-  CASE
-    WHEN stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future'
-    WHEN stored.event_time_ms < clock_set_ms() THEN 'clock_not_set'
-    WHEN NOT isfinite(stored.value) THEN 'not_finite'
-    ELSE 'out_of_range'
-  END AS reason
-FROM (
+WITH suspect AS (
+  -- The readings that may be invalid. The conditions are on the columns alone, because DuckDB knows the
+  -- smallest and largest values of these, and mostly reads nothing.
   FROM (
     SELECT *, false AS is_superseded FROM reading
     UNION ALL BY NAME
     SELECT *, true AS is_superseded FROM superseded_reading
   )
-  -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest
-  -- and largest values, and mostly reads nothing.
   WHERE value > least_value_max() OR value < -least_value_max()
     OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
-) AS stored
-JOIN series USING (series_id)
-JOIN stream_setting USING (stream_id)
-WHERE NOT isfinite(stored.value) OR abs(stored.value) > value_max(stream_setting.method)
-  OR stored.event_time_ms < clock_set_ms() OR stored.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
+), checked AS (
+  -- These readings, with the reason to reject each of them; null: valid.
+  SELECT suspect.series_id, suspect.event_time_ms, suspect.value, suspect.stream_offset, suspect.batch_id,
+    suspect.is_superseded,
+    CASE
+      WHEN suspect.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future'
+      WHEN suspect.event_time_ms < clock_set_ms() THEN 'clock_not_set'
+      WHEN NOT isfinite(suspect.value) THEN 'not_finite'
+      WHEN abs(suspect.value) > value_max(stream_setting.method) THEN 'out_of_range'
+    END AS reason
+  FROM suspect
+  JOIN series USING (series_id)
+  JOIN stream_setting USING (stream_id)
+)
+FROM checked WHERE reason IS NOT NULL;
 
 -- name: reject_invalid_stored
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.

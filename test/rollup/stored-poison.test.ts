@@ -27,7 +27,8 @@ const readings = [0, 1, 2, 3, 26, 27].flatMap((hour): CaseReading[] => [
   {
     event_time: new Date(START_MS + hour * HOUR_MS).toISOString(),
     device: deviceOf(2),
-    data: { net: 1_000 * hour },
+    // Beyond the range of power, and in the range of registers.
+    data: { net: 1e12 + 1_000 * hour },
   },
 ]);
 
