@@ -33,10 +33,13 @@ WHERE reading.series_id = $series_id AND reading.event_time_ms BETWEEN scope.fir
 --   detail     of a rejected reading: the received value
 --   batch_id, landed_at_ms
 --   readings   number of all readings
-SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail,
-  received.batch_id, batch.landed_at_ms::DOUBLE AS landed_at_ms,
-  (count(*) OVER ())::INTEGER AS readings
-FROM (
+WITH rejected AS (
+  -- The samples of rejected readings. The other rejected readings are only counted.
+  SELECT reason, unnest(samples) AS sample FROM rejected_reading
+  WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field
+    AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
+), received AS (
+  -- All received readings, with the fate of each.
   SELECT reading.event_time_ms, reading.value,
     coalesce((
       SELECT any_value(energy_event.kind) FROM energy_event
@@ -47,11 +50,9 @@ FROM (
   FROM reading
   WHERE reading.series_id = $series_id AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  SELECT excluded_reading.event_time_ms, excluded_reading.value, 'excluded' AS fate, excluded_reading.batch_id,
-    excluded_reading.stream_offset
+  SELECT event_time_ms, value, 'excluded' AS fate, batch_id, stream_offset
   FROM excluded_reading
-  WHERE excluded_reading.series_id = $series_id
-    AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  WHERE series_id = $series_id AND event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
   SELECT superseded_reading.event_time_ms, superseded_reading.value,
     CASE WHEN superseded_reading.value = known_reading.value THEN 'repeated' ELSE 'revised' END AS fate,
@@ -63,16 +64,15 @@ FROM (
   WHERE superseded_reading.series_id = $series_id
     AND superseded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL BY NAME
-  -- Only samples of rejected readings are stored.
   SELECT rejected.sample.event_time_ms, 'rejected' AS fate, rejected.reason, rejected.sample."text" AS detail,
     rejected.sample.batch_id, rejected.sample.stream_offset
-  FROM (
-    SELECT reason, unnest(samples) AS sample FROM rejected_reading
-    WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field
-      AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
-  ) AS rejected
+  FROM rejected
   WHERE rejected.sample.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-) AS received
+)
+SELECT received.event_time_ms::DOUBLE AS event_time_ms, received.value, received.fate, received.reason, received.detail,
+  received.batch_id, batch.landed_at_ms::DOUBLE AS landed_at_ms,
+  (count(*) OVER ())::INTEGER AS readings
+FROM received
 LEFT JOIN batch USING (batch_id)
 QUALIFY received.fate NOT IN ('used', 'repeated')
   OR least(

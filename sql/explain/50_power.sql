@@ -28,17 +28,17 @@ LIMIT 2 * $rows_max::INTEGER;
 
 -- name: find_covered
 -- Returns the stretches of the day ($start_ms, $end_ms) that traced power ($series_id) covers, in order.
-SELECT min(stretched.from_ms)::DOUBLE AS from_ms, max(stretched.to_ms)::DOUBLE AS to_ms
-FROM (
-  -- The covered parts, with the number of their stretch. A stretch begins at a part before which there is
-  -- time that is not covered.
-  SELECT from_ms, to_ms, count(*) FILTER (begins) OVER (ORDER BY from_ms, to_ms) AS stretch
-  FROM (
-    SELECT from_ms, to_ms, coalesce(from_ms > lag(to_ms) OVER (ORDER BY from_ms, to_ms), true) AS begins
-    FROM power_line
-    WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT)
-      AND interval_index < interval_of($end_ms::BIGINT) AND covered
-  )
-) AS stretched
+WITH part AS (
+  -- The covered parts. begins: before the part there is time that is not covered.
+  SELECT from_ms, to_ms, coalesce(from_ms > lag(to_ms) OVER (ORDER BY from_ms, to_ms), true) AS begins
+  FROM power_line
+  WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT)
+    AND interval_index < interval_of($end_ms::BIGINT) AND covered
+), numbered AS (
+  -- These parts, with the number of their stretch.
+  SELECT from_ms, to_ms, count(*) FILTER (begins) OVER (ORDER BY from_ms, to_ms) AS stretch FROM part
+)
+SELECT min(numbered.from_ms)::DOUBLE AS from_ms, max(numbered.to_ms)::DOUBLE AS to_ms
+FROM numbered
 GROUP BY stretch
-ORDER BY min(stretched.from_ms);
+ORDER BY min(numbered.from_ms);

@@ -29,26 +29,29 @@ ORDER BY version, computed_at_ms;
 -- version was computed.
 -- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the
 -- range of readings to search.
-SELECT recorded.batch_id, batch.origin, batch.landed_at_ms::DOUBLE AS landed_at_ms,
-  recorded.readings::INTEGER AS readings,
-  CASE WHEN batch.landed_at_ms > $end_ms::BIGINT THEN recorded.readings_in ELSE 0 END::INTEGER AS late_readings,
-  recorded.from_ms::DOUBLE AS from_ms, recorded.to_ms::DOUBLE AS to_ms, recorded.readings_in > 0 AS touches_day
-FROM (
+WITH received AS (
+  -- All readings, used or not.
+  SELECT series_id, event_time_ms, batch_id FROM known_reading
+  UNION ALL BY NAME
+  SELECT series_id, event_time_ms, batch_id FROM superseded_reading
+), counted AS (
+  -- The readings of each batch. day_readings: those of the day and around it.
   SELECT batch_id, count(*) AS readings,
-    count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
+    count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS day_readings,
     min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms
-  FROM (
-    SELECT series_id, event_time_ms, batch_id FROM known_reading
-    UNION ALL BY NAME
-    SELECT series_id, event_time_ms, batch_id FROM superseded_reading
-  )
+  FROM received
   WHERE series_id IN (SELECT series_id FROM series_rule WHERE device = $device::UUID AND source = $source)
     AND event_time_ms BETWEEN $from_ms::BIGINT AND $to_ms::BIGINT AND batch_id > $after_batch::BIGINT
     AND batch_id <= $upto_batch::BIGINT
   GROUP BY batch_id
-) AS recorded
+)
+SELECT counted.batch_id, batch.origin, batch.landed_at_ms::DOUBLE AS landed_at_ms,
+  counted.readings::INTEGER AS readings,
+  CASE WHEN batch.landed_at_ms > $end_ms::BIGINT THEN counted.day_readings ELSE 0 END::INTEGER AS late_readings,
+  counted.from_ms::DOUBLE AS from_ms, counted.to_ms::DOUBLE AS to_ms, counted.day_readings > 0 AS touches_day
+FROM counted
 LEFT JOIN batch USING (batch_id)
-ORDER BY recorded.batch_id;
+ORDER BY counted.batch_id;
 
 -- name: find_corrections
 -- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms

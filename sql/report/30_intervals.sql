@@ -20,6 +20,25 @@ WITH piece AS (
   -- The parts of the answered days that lie in one day of the workgroup.
   SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($own_days::VARCHAR[])::DATE AS own_day,
     unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
+), answered AS (
+  -- The sources of each answered day.
+  SELECT DISTINCT piece.day, counted.device, counted.source FROM counted JOIN piece ON piece.own_day = counted.day
+), wanted AS (
+  -- Every interval of these days, with the stream from which its day of the workgroup was read. A day of
+  -- another zone can begin or end on a day without energy. Then there is no stream, and the energy is null.
+  SELECT answered.day, answered.device, answered.source, counted.stream_id, counted.part,
+    unnest(range(piece.start_ms, piece.end_ms, $interval_ms::BIGINT)) AS at_ms
+  FROM answered
+  JOIN piece ON piece.day = answered.day
+  LEFT JOIN counted
+    ON counted.day = piece.own_day AND counted.device = answered.device AND counted.source = answered.source
+), stored AS (
+  -- The stored intervals of the answered days that measurements cover.
+  SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh
+  FROM read_parquet($interval_files, hive_partitioning = false)
+  WHERE interval_start >= make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
+    AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
+    AND (covered_ms > 0 OR energy_wh <> 0)
 )
 SELECT wanted.day, wanted.device, wanted.source, wanted.at_ms,
   CASE
@@ -27,24 +46,8 @@ SELECT wanted.day, wanted.device, wanted.source, wanted.at_ms,
     WHEN wanted.part = 'rise' THEN greatest(stored.energy_wh, 0)
     ELSE greatest(-stored.energy_wh, 0)
   END AS energy_wh
-FROM (
-  SELECT source_day.day, source_day.device, source_day.source, counted.stream_id, counted.part,
-    unnest(range(piece.start_ms, piece.end_ms, $interval_ms::BIGINT)) AS at_ms
-  FROM (
-    SELECT DISTINCT piece.day, counted.device, counted.source FROM counted JOIN piece ON piece.own_day = counted.day
-  ) AS source_day
-  JOIN piece ON piece.day = source_day.day
-  -- A day of another zone can begin or end on a day without energy. Its intervals are null.
-  LEFT JOIN counted
-    ON counted.day = piece.own_day AND counted.device = source_day.device AND counted.source = source_day.source
-) AS wanted
-LEFT JOIN (
-  SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh
-  FROM read_parquet($interval_files, hive_partitioning = false)
-  WHERE interval_start >= make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
-    AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
-    AND (covered_ms > 0 OR energy_wh <> 0)
-) AS stored
+FROM wanted
+LEFT JOIN stored
   ON stored.device = wanted.device AND stored.source = wanted.source AND stored.stream_id = wanted.stream_id
     AND stored.at_ms = wanted.at_ms;
 

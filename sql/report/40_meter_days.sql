@@ -129,46 +129,49 @@ WITH own_day AS (
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
   FROM read_parquet($day_files, hive_partitioning = false)
   WHERE day IN (SELECT own_day FROM own_day) AND device IN (SELECT device FROM member)
-)
--- Rise and fall are unknown if too much energy has no shape, as in balance/sum_rise_fall.
-SELECT * REPLACE (
-    CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise_wh END AS rise_wh,
-    CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall_wh END AS fall_wh
-  )
-FROM (
+), stored AS (
+  -- The stored intervals of these days that measurements cover.
+  SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh, covered_ms, flags,
+    list_contains(flags, 'estimated') AS is_estimated
+  FROM read_parquet($interval_files, hive_partitioning = false)
+  WHERE interval_start >= make_timestamptz(list_min($own_starts_ms::BIGINT[]) * 1000)
+    AND interval_start < make_timestamptz(list_max($own_ends_ms::BIGINT[]) * 1000)
+    AND device IN (SELECT device FROM member)
+    AND (covered_ms > 0 OR energy_wh <> 0)
+), summed AS (
+  -- The sums of each source by day of the other zone and day of the workgroup.
   SELECT slot.own_day AS day, slot.day AS reported_day, stored.device, stored.source,
     sum(stored.energy_wh)::BIGINT AS energy_wh,
     sum(greatest(stored.energy_wh, 0))::BIGINT AS rise_wh,
     sum(greatest(-stored.energy_wh, 0))::BIGINT AS fall_wh,
-    coalesce(sum(abs(stored.energy_wh)) FILTER (list_contains(stored.flags, 'estimated')), 0) AS spread_wh,
+    coalesce(sum(abs(stored.energy_wh)) FILTER (stored.is_estimated), 0) AS spread_wh,
     sum(stored.covered_ms) / any_value(slot.end_ms - slot.start_ms) AS coverage,
     list_concat(
       list_filter(list_distinct(flatten(list(stored.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
       -- The day is estimated if a bound of it is.
       CASE
         WHEN bool_or(
-          list_contains(stored.flags, 'estimated')
+          stored.is_estimated
           AND (stored.at_ms = slot.start_ms OR stored.at_ms + (SELECT interval_ms FROM rule) = slot.end_ms)
         ) THEN ['estimated']
         ELSE []
       END,
       CASE WHEN bool_or(read_from.is_incomplete) THEN ['incomplete'] ELSE [] END
     ) AS flags,
-    max(read_from.version) AS version,
-    []::VARCHAR[] AS methods, 'final' AS status, NULL::TIMESTAMPTZ AS computed_at
-  FROM (
-    SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh, covered_ms, flags
-    FROM read_parquet($interval_files, hive_partitioning = false)
-    WHERE interval_start >= make_timestamptz(list_min($own_starts_ms::BIGINT[]) * 1000)
-      AND interval_start < make_timestamptz(list_max($own_ends_ms::BIGINT[]) * 1000)
-      AND device IN (SELECT device FROM member)
-      AND (covered_ms > 0 OR energy_wh <> 0)
-  ) AS stored
+    max(read_from.version) AS version
+  FROM stored
   JOIN slot USING (at_ms)
   JOIN read_from ON read_from.own_day = slot.own_day AND read_from.device = stored.device
     AND read_from.source = stored.source AND read_from.stream_id = stored.stream_id
   GROUP BY slot.own_day, slot.day, stored.device, stored.source
-);
+)
+-- Rise and fall are unknown if too much energy has no shape, as in balance/sum_rise_fall.
+SELECT * REPLACE (
+    CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise_wh END AS rise_wh,
+    CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall_wh END AS fall_wh
+  ),
+  []::VARCHAR[] AS methods, 'final' AS status, NULL::TIMESTAMPTZ AS computed_at
+FROM summed;
 
 -- name: select_derived_days
 -- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day"

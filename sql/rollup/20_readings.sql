@@ -16,18 +16,21 @@
 --   series_id   null: the series is new
 --   widens      the new readings begin before the first stored one, or end after the last one
 CREATE OR REPLACE TEMP TABLE incoming_series AS
-SELECT named.*, series.series_id,
-  coalesce(named.first_ms < series.first_ms OR named.last_ms > series.last_ms, false) AS widens
-FROM (
+WITH counted AS (
+  -- The valid new readings, counted by stream, device and source.
+  SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms,
+    max(event_time_ms) AS last_ms
+  FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
+), named AS (
+  -- These rows, with the name of the source.
   SELECT counted.*, coalesce(stream_setting.as_source, name.name, 'default') AS source
-  FROM (
-    SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms,
-      max(event_time_ms) AS last_ms
-    FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
-  ) AS counted
+  FROM counted
   JOIN stream_setting USING (stream_id)
   LEFT JOIN name ON name.name_id = counted.source_id
-) AS named
+)
+SELECT named.*, series.series_id,
+  coalesce(named.first_ms < series.first_ms OR named.last_ms > series.last_ms, false) AS widens
+FROM named
 LEFT JOIN series
   ON series.stream_id = named.stream_id AND series.device = named.device AND series.source = named.source;
 
@@ -104,11 +107,9 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 --   stored_wins                                  the stored reading is used
 --   counts_offset, counts_batch                  of the repetition; null if the stored reading keeps its own
 CREATE OR REPLACE TEMP TABLE superseded_now AS
-SELECT series_id, event_time_ms, unnest(CASE WHEN stored_wins AND NOT moves_stored THEN arrived ELSE stored END),
-  stored_wins,
-  CASE WHEN moves_stored THEN arrived.stream_offset END AS counts_offset,
-  CASE WHEN moves_stored THEN arrived.batch_id END AS counts_batch
-FROM (
+WITH compared AS (
+  -- The new readings whose series and time have a stored reading. moves_stored: the stored reading gets the
+  -- offset and batch of the repetition.
   SELECT incoming.series_id, incoming.event_time_ms,
     known_reading.message_id IS NOT DISTINCT FROM incoming.message_id
       AND known_reading.value = incoming.value AS is_repetition,
@@ -126,7 +127,12 @@ FROM (
   JOIN known_reading
     ON known_reading.series_id = incoming.series_id AND known_reading.event_time_ms = incoming.event_time_ms
   WHERE known_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-);
+)
+SELECT series_id, event_time_ms, unnest(CASE WHEN stored_wins AND NOT moves_stored THEN arrived ELSE stored END),
+  stored_wins,
+  CASE WHEN moves_stored THEN arrived.stream_offset END AS counts_offset,
+  CASE WHEN moves_stored THEN arrived.batch_id END AS counts_batch
+FROM compared;
 
 -- name: store_superseded
 -- Stores the readings of superseded_now, which are not used, so that explain can show them.

@@ -133,16 +133,18 @@ WITH silence AS (
     AND known.interval_index = silent_interval.interval_index
   WINDOW whole AS (PARTITION BY silent_interval.series_id, silent_interval.to_ms),
     so_far AS (PARTITION BY silent_interval.series_id, silent_interval.to_ms ORDER BY silent_interval.interval_index)
-)
-SELECT series_id, interval_index + 1 AS interval_index,
-  coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share
-    + nwh / nwh_all * (1 - rest_share) AS share,
-  nwh, known_ms, nwh_all, known_ms_all
-FROM (
-  SELECT *, (start_ms_of(interval_index + 1) - from_ms - known_ms)::DOUBLE AS unknown_ms,
-    -- The share of time without power: its even share, but at most what power leaves of the growth.
-    least((to_ms - from_ms - known_ms_all) / (to_ms - from_ms),
-      greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
+), divided AS (
+  -- The intervals of silences with power. unknown_ms: the time without power up to the end of the interval.
+  -- unknown_share: the share of the growth that all time without power gets, which is its even share, but at
+  -- most what power leaves of the growth.
+  SELECT *,
+    (start_ms_of(interval_index + 1) - from_ms - known_ms)::DOUBLE AS unknown_ms,
+    to_ms - from_ms - known_ms_all AS unknown_ms_all,
+    least(unknown_ms_all / (to_ms - from_ms), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS unknown_share
   FROM summed_power
   WHERE nwh_all > 0
-);
+)
+SELECT series_id, interval_index + 1 AS interval_index,
+  coalesce(unknown_ms / nullif(unknown_ms_all, 0), 0) * unknown_share + nwh / nwh_all * (1 - unknown_share) AS share,
+  nwh, known_ms, nwh_all, known_ms_all
+FROM divided;

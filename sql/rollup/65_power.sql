@@ -36,6 +36,14 @@ WITH sample AS (
         AND reading_pair.to_ms BETWEEN energy_event.from_ms AND energy_event.to_ms
     )
   WINDOW in_order AS (PARTITION BY reading_pair.series_id ORDER BY reading_pair.to_ms)
+), average AS (
+  -- The averages, with the time of each: its own interval, at most up to the neighbouring reading. greatest
+  -- and least ignore null, which the first and the last reading have as their neighbour.
+  SELECT series_id, direction,
+    CASE WHEN label_end THEN greatest(at_ms - interval_ms, before_ms) ELSE at_ms END AS from_ms,
+    CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, next_ms) END AS to_ms,
+    CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
+  FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
 )
 -- Instantaneous power: from sample to sample.
 SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
@@ -48,23 +56,7 @@ SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms
 FROM sample WHERE sampling = 'on_change'
 UNION ALL BY NAME
 -- An average, over its own interval.
-SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS to_w, true AS covered
-FROM (
-  SELECT series_id, direction, from_ms, to_ms,
-    CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
-  FROM (
-    SELECT series_id, direction, sampling, value,
-      CASE
-        WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms))
-        ELSE at_ms
-      END AS from_ms,
-      CASE
-        WHEN label_end THEN at_ms
-        ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms))
-      END AS to_ms
-    FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
-  )
-)
+SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS to_w, true AS covered FROM average
 UNION ALL BY NAME
 -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
 SELECT series_id, direction,
