@@ -49,7 +49,7 @@ WITH own_source AS (
     EXISTS (
       SELECT 1 FROM role_span WHERE role_span.device = own_source.device AND role_span.source = own_source.source
     ) AS has_span,
-    coalesce(declared_device.total_source, every.total_source) AS total_source,
+    coalesce(declared_device.total_source, all_devices.total_source) AS total_source,
     declared_device.energy_role,
     declared_device.sources IS NULL OR list_contains(declared_device.sources, own_source.source) AS is_wanted
   FROM own_source
@@ -58,7 +58,7 @@ WITH own_source AS (
     AND (role_span.valid_from IS NULL OR role_span.valid_from <= stretch.valid_from)
     AND (role_span.valid_to IS NULL OR role_span.valid_to >= stretch.valid_to)
   LEFT JOIN declared_device ON declared_device.device = own_source.device
-  CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
+  CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS all_devices
 ), candidate AS (
   -- What is declared, with two facts. is_candidate: the source can count, because no other source that counts
   -- contains it. has_total: the device has its total source.

@@ -18,14 +18,14 @@
 --   energy_wh                         null without energy
 SELECT device_source.source, device_source.role, device_source.negative_role, device_source.counts, device_source.part,
   device_source.lacks_with_energy,
-  coalesce(declared_device.total_source, every.total_source) AS total_source,
+  coalesce(declared_device.total_source, all_devices.total_source) AS total_source,
   declared_device.energy_role,
   declared_device.sources IS NULL OR list_contains(declared_device.sources, device_source.source) AS is_listed,
   CASE WHEN role_span.within_device = device_source.device THEN role_span.within_source END AS container,
   chosen.energy_wh::DOUBLE AS energy_wh
 FROM device_source
 LEFT JOIN declared_device ON declared_device.device = device_source.device
-CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
+CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS all_devices
 LEFT JOIN role_span ON role_span.device = device_source.device AND role_span.source = device_source.source
   AND (role_span.valid_from IS NULL OR role_span.valid_from <= $day::DATE)
   AND (role_span.valid_to IS NULL OR role_span.valid_to >= $day::DATE)

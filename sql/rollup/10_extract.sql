@@ -30,7 +30,7 @@ WITH stream AS MATERIALIZED (
   SELECT min(batch_id) FILTER (settings IS NOT NULL) AS all_taken_id, max(batch_id) AS any_taken_id,
     string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams
   FROM energy_stream
-), pending AS (
+), new_batch AS (
   -- The batches that some stream has not rolled up. total: the messages up to the batch.
   SELECT batch_id, message_count, sum(message_count) OVER (ORDER BY batch_id) AS total,
     row_number() OVER (ORDER BY batch_id) AS place
@@ -39,7 +39,7 @@ WITH stream AS MATERIALIZED (
 ), next AS (
   -- One row about the next batches.
   SELECT max(batch_id) AS batch_id, sum(message_count)::BIGINT AS messages, count(*) AS batches
-  FROM pending WHERE total <= $messages_max::BIGINT OR place = 1
+  FROM new_batch WHERE total <= $messages_max::BIGINT OR place = 1
 )
 SELECT next.*, stream.*,
   (SELECT max(batch_id) FROM batch) AS newest_id,

@@ -105,16 +105,16 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 --   series_id, event_time_ms
 --   value, message_id, stream_offset, batch_id   of the reading that is not used
 --   stored_wins                                  the stored reading is used
---   counts_offset, counts_batch                  of the repetition; null if the stored reading keeps its own
+--   new_offset, new_batch_id                     of the repetition; null if the stored reading keeps its own
 CREATE OR REPLACE TEMP TABLE superseded_now AS
 WITH compared AS (
-  -- The new readings whose series and time have a stored reading. moves_stored: the stored reading gets the
+  -- The new readings whose series and time have a stored reading. updates_stored: the stored reading gets the
   -- offset and batch of the repetition.
   SELECT incoming.series_id, incoming.event_time_ms,
     known_reading.message_id IS NOT DISTINCT FROM incoming.message_id
       AND known_reading.value = incoming.value AS is_repetition,
     is_repetition
-      AND coalesce(incoming.stream_offset, 0) > coalesce(known_reading.stream_offset, 0) AS moves_stored,
+      AND coalesce(incoming.stream_offset, 0) > coalesce(known_reading.stream_offset, 0) AS updates_stored,
     is_repetition
       OR reading_rank(
         known_reading.message_id, known_reading.stream_offset, known_reading.batch_id, known_reading.value
@@ -128,10 +128,10 @@ WITH compared AS (
     ON known_reading.series_id = incoming.series_id AND known_reading.event_time_ms = incoming.event_time_ms
   WHERE known_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
-SELECT series_id, event_time_ms, unnest(CASE WHEN stored_wins AND NOT moves_stored THEN arrived ELSE stored END),
+SELECT series_id, event_time_ms, unnest(CASE WHEN stored_wins AND NOT updates_stored THEN arrived ELSE stored END),
   stored_wins,
-  CASE WHEN moves_stored THEN arrived.stream_offset END AS counts_offset,
-  CASE WHEN moves_stored THEN arrived.batch_id END AS counts_batch
+  CASE WHEN updates_stored THEN arrived.stream_offset END AS new_offset,
+  CASE WHEN updates_stored THEN arrived.batch_id END AS new_batch_id
 FROM compared;
 
 -- name: store_superseded
@@ -142,18 +142,18 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 -- name: update_repeated_reading
 -- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in
 -- find_superseded.
-UPDATE reading SET stream_offset = superseded_now.counts_offset, batch_id = superseded_now.counts_batch
+UPDATE reading SET stream_offset = superseded_now.new_offset, batch_id = superseded_now.new_batch_id
 FROM superseded_now
-WHERE superseded_now.counts_batch IS NOT NULL AND reading.series_id = superseded_now.series_id
+WHERE superseded_now.new_batch_id IS NOT NULL AND reading.series_id = superseded_now.series_id
   AND reading.event_time_ms = superseded_now.event_time_ms
   AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: update_repeated_exclusion
 -- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms:
 -- as in find_superseded.
-UPDATE excluded_reading SET stream_offset = superseded_now.counts_offset, batch_id = superseded_now.counts_batch
+UPDATE excluded_reading SET stream_offset = superseded_now.new_offset, batch_id = superseded_now.new_batch_id
 FROM superseded_now
-WHERE superseded_now.counts_batch IS NOT NULL AND excluded_reading.series_id = superseded_now.series_id
+WHERE superseded_now.new_batch_id IS NOT NULL AND excluded_reading.series_id = superseded_now.series_id
   AND excluded_reading.event_time_ms = superseded_now.event_time_ms
   AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 

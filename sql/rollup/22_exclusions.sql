@@ -26,7 +26,7 @@ WITH corrected_time AS (
   FROM correction
   JOIN series USING (device, source)
   WHERE correction.correction_id = $correction_id::BIGINT
-), kept AS (
+), used_now AS (
   -- The readings of this time that are used now.
   SELECT reading.* FROM reading JOIN corrected_time ON corrected_time.series_id = reading.series_id
   WHERE reading.event_time_ms >= corrected_time.from_ms AND reading.event_time_ms < corrected_time.to_ms
@@ -37,10 +37,10 @@ WITH corrected_time AS (
   WHERE excluded_reading.event_time_ms >= corrected_time.from_ms
     AND excluded_reading.event_time_ms < corrected_time.to_ms
 )
-SELECT *, true AS is_excluded FROM kept
+SELECT *, true AS is_excluded FROM used_now
 SEMI JOIN excluded_range
-  ON excluded_range.series_id = kept.series_id AND kept.event_time_ms >= excluded_range.from_ms
-  AND kept.event_time_ms < excluded_range.to_ms
+  ON excluded_range.series_id = used_now.series_id AND used_now.event_time_ms >= excluded_range.from_ms
+  AND used_now.event_time_ms < excluded_range.to_ms
 UNION ALL BY NAME
 SELECT *, false AS is_excluded FROM excluded_now
 ANTI JOIN excluded_range

@@ -15,7 +15,7 @@ SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS st
 -- name: bind_intervals
 -- Makes one row for each interval of the local days.
 -- interval_day:
---   interval_index   interval start / 15 min
+--   interval_index   see interval_of
 --   day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE interval_day AS
 SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_index, day, start_ms, end_ms

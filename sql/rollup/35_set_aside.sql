@@ -130,7 +130,8 @@ WITH wanted_day AS (
   GROUP BY touched_day.day, touched_day.device, touched_day.source
 ), combined AS (
   -- These days, with the stored day (old), and the day as the other fields say it (new). is_kept: the day was
-  -- read from an omitted series. is_before: an omitted series comes before the chosen one.
+  -- read from an omitted series. is_before: an omitted series comes before the chosen one. stays: the stored
+  -- energy stays, because the day is kept, or because the other fields change nothing.
   SELECT wanted_day.day, wanted_day.device, wanted_day.source, wanted_day.end_ms,
     coalesce(list_contains(wanted_day.streams, daily_energy.stream_id), false) AS is_kept,
     coalesce(stream_setting.position > wanted_day.position, true) AS is_before,
@@ -148,8 +149,7 @@ WITH wanted_day AS (
       ELSE day_change.stream_id
     END
 ), decided AS (
-  -- These days, with their energy. The stored energy stays if the day is kept, or if the other fields change
-  -- nothing.
+  -- These days, with their energy.
   SELECT day, device, source, end_ms, old, new,
     CASE WHEN stays THEN old.energy_wh ELSE new.energy_wh END AS energy_wh,
     CASE WHEN stays THEN old.method ELSE new.method END AS method,

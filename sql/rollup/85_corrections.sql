@@ -66,20 +66,22 @@ WHERE touched_day.start_ms >= $low_ms::BIGINT AND touched_day.end_ms <= $high_ms
 -- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
 -- ready_correction: columns of correction
 CREATE OR REPLACE TEMP TABLE ready_correction AS
-SELECT correction_in_force.*
-FROM correction_in_force
-JOIN (
+WITH selected_time AS (
+  -- How much of the time of each correction lies in day_to_correct.
   SELECT correction_in_force.correction_id,
     sum(least(day_to_correct.end_ms, correction_in_force.to_ms)
-      - greatest(day_to_correct.start_ms, correction_in_force.from_ms)) AS noted_ms
+      - greatest(day_to_correct.start_ms, correction_in_force.from_ms)) AS selected_ms
   FROM correction_in_force
   JOIN day_to_correct
     ON day_to_correct.device = correction_in_force.device AND day_to_correct.source = correction_in_force.source
     AND day_to_correct.start_ms < correction_in_force.to_ms AND day_to_correct.end_ms > correction_in_force.from_ms
   GROUP BY correction_in_force.correction_id
-) AS noted USING (correction_id)
+)
+SELECT correction_in_force.*
+FROM correction_in_force
+JOIN selected_time USING (correction_id)
 WHERE correction_in_force.kind <> 'exclude'
-  AND noted.noted_ms = correction_in_force.to_ms - correction_in_force.from_ms;
+  AND selected_time.selected_ms = correction_in_force.to_ms - correction_in_force.from_ms;
 
 -- name: delete_corrected_intervals
 -- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are

@@ -56,8 +56,8 @@ WITH changed_day AS (
 ), nearest_cause AS (
   -- One row for each changed day: its causes with the least distance.
   SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
-  FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM possible_cause)
-  WHERE distance = least
+  FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least_distance FROM possible_cause)
+  WHERE distance = least_distance
   GROUP BY ALL
 ), relearnt_day AS (
   -- Days whose limits were learnt again.

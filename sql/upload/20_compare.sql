@@ -84,25 +84,25 @@ FROM current_row JOIN incoming USING (key, start_ms, end_ms);
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
 -- the other.
 INSERT INTO overlap BY NAME
-WITH kept AS (
+WITH other_current AS (
   -- The current rows that have no counterpart with the same place.
+  SELECT row_id, key, revision, start_ms AS current_start, end_ms AS current_end
   FROM current_row ANTI JOIN overlap USING (row_id)
-), placed AS (
-  -- The rows of the upload that have none.
-  SELECT incoming.rowid AS new_id, incoming.key, incoming.start_ms, incoming.end_ms
-  FROM incoming
-  ANTI JOIN overlap ON incoming.rowid = overlap.new_id
+), other_new AS (
+  -- The rows of the upload that have no counterpart with the same place.
+  SELECT incoming.rowid AS new_id, incoming.key, incoming.start_ms AS new_start, incoming.end_ms AS new_end
+  FROM incoming ANTI JOIN overlap ON incoming.rowid = overlap.new_id
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
-  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_ms AS current_start, kept.end_ms AS current_end,
-    placed.start_ms AS new_start, placed.end_ms AS new_end
-  FROM placed ASOF JOIN kept ON placed.key = kept.key AND placed.start_ms >= kept.start_ms
-  WHERE kept.end_ms > placed.start_ms
+  SELECT row_id, new_id, revision, current_start, current_end, new_start, new_end
+  FROM other_new
+  ASOF JOIN other_current ON other_new.key = other_current.key AND other_new.new_start >= other_current.current_start
+  WHERE current_end > new_start
   UNION BY NAME
-  SELECT kept.row_id, placed.new_id, kept.revision, kept.start_ms AS current_start, kept.end_ms AS current_end,
-    placed.start_ms AS new_start, placed.end_ms AS new_end
-  FROM kept ASOF JOIN placed ON kept.key = placed.key AND kept.start_ms >= placed.start_ms
-  WHERE placed.end_ms > kept.start_ms
+  SELECT row_id, new_id, revision, current_start, current_end, new_start, new_end
+  FROM other_current
+  ASOF JOIN other_new ON other_current.key = other_new.key AND other_current.current_start >= other_new.new_start
+  WHERE new_end > current_start
 )
 SELECT row_id, new_id, revision, current_end - current_start AS length_ms,
   least(current_end, new_end) - greatest(current_start, new_start) AS shared_ms,
