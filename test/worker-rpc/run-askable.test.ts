@@ -27,3 +27,20 @@ test('an operation that waits is not run if its caller has left, and an explanat
   expect((await ended).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(ran).toHaveLength(15);
 });
+
+test('the id of a request has at most 64 characters, as in HTTP', async () => {
+  const ids: unknown[] = [];
+  const runAskable = createAskableRunner({
+    run: async (_, _operation, args) => {
+      ids.push((args as { requestId: string }).requestId);
+      return undefined as never;
+    },
+  });
+  const upload = { path: '/x.csv', name: 'x.csv', actor: 'a', again: false };
+  const send = (requestId: string) =>
+    runAskable('acme', 'upload', async () => ({ ...upload, requestId }), new AbortController().signal);
+  await send('r'.repeat(64));
+  expect(ids).toEqual(['r'.repeat(64)]);
+  await expect(send('r'.repeat(65))).rejects.toMatchObject({ code: 'InvalidArguments' });
+  expect(ids).toHaveLength(1);
+});
