@@ -1,23 +1,54 @@
 import { expect, test } from 'vitest';
 import { pacesOf, stageTable } from '../../jobs/stage-table.ts';
+import type { StageName } from '../../jobs/stages.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { pages } from '../support/readme.ts';
 
-test('the stages of a shard have the distances of the configuration, and are polled as often as before without news', () => {
-  const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
-  const paces = (hasNews: boolean) =>
-    Object.fromEntries(
-      pacesOf(config.pipeline, { hasExports: false, hasNews }).map((pace) => [pace.stage, pace]),
-    );
-  expect(paces(true)).toMatchObject({
-    poll: { minPeriodMs: 3_000, maxPeriodMs: 30_000 },
-    // Nothing shows a roll-up before it is published.
-    rollup: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
-    publish: { minPeriodMs: 5_000, maxPeriodMs: 30_000 },
-    maintain: { maxPeriodMs: 300_000 },
+function paceOf(
+  stage: StageName,
+  pipeline: Record<string, number> = {},
+  workgroup: Parameters<typeof pacesOf>[1] = { hasExports: true, hasNews: true },
+) {
+  const paces = pacesOf(configSchema.parse({ pipeline }).pipeline, workgroup);
+  return paces.find((pace) => pace.stage === stage);
+}
+
+test('a roll-up is not more frequent than publications, because nobody sees it earlier', () => {
+  expect(paceOf('rollup', { rollupEvery: 2_000, publishEvery: 5_000 })).toMatchObject({ minPeriodMs: 5_000 });
+  expect(paceOf('rollup', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ minPeriodMs: 7_000 });
+  expect(paceOf('publish', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({
+    minPeriodMs: 5_000,
   });
-  expect(paces(false).poll).toMatchObject({ minPeriodMs: 3_000, maxPeriodMs: 3_000 });
-  expect(paces(true).export).toBeUndefined();
+});
+
+test('the other stages run at the times of the configuration, and at least every 30 s', () => {
+  expect(paceOf('rollup')).toMatchObject({ maxPeriodMs: 30_000 });
+  expect(paceOf('publish')).toMatchObject({ minPeriodMs: 5_000, maxPeriodMs: 30_000 });
+  expect(paceOf('rollup', { rollupEvery: 40_000 })).toMatchObject({ maxPeriodMs: 40_000 });
+  expect(paceOf('publish', { publishEvery: 40_000 })).toMatchObject({ maxPeriodMs: 40_000 });
+  expect(paceOf('maintain', { maintainEvery: 300_000 })).toMatchObject({
+    minPeriodMs: 1_000,
+    maxPeriodMs: 300_000,
+  });
+});
+
+test('without news the stream is polled, and without exports no stage exports', () => {
+  const pipeline = { pollEvery: 1_500 };
+  expect(paceOf('poll', pipeline)).toMatchObject({ minPeriodMs: 1_500, maxPeriodMs: 30_000 });
+  expect(paceOf('poll', pipeline, { hasExports: true, hasNews: false })).toMatchObject({
+    maxPeriodMs: 1_500,
+  });
+  expect(paceOf('export')).toBeDefined();
+  expect(paceOf('export', {}, { hasExports: false, hasNews: true })).toBeUndefined();
+});
+
+test('commits have the pace of the bucket, and are left out without a bucket', () => {
+  const commits = { maxPeriodMs: 7_000, lateAfterMs: 60_000 };
+  expect(paceOf('commit', {}, { hasExports: true, hasNews: true, commits })).toMatchObject({
+    minPeriodMs: 7_000,
+    maxPeriodMs: 7_000,
+  });
+  expect(paceOf('commit')).toBeUndefined();
 });
 
 test('the page of limits has the time after which a run of a stage is stopped', () => {
