@@ -113,6 +113,7 @@ const hasFunction = (text: string, name: string) =>
 test('a message is followed all the way', () => {
   expect(ways.map(({ name }) => name)).toEqual([
     'From ingest to the answer of a stream read',
+    'From an MQTT message or an Influx line to the log',
     'From the log to a socket subscriber',
     'From an append to the worker',
     'From the log to the warehouse',
