@@ -19,14 +19,10 @@ async function post(service: StreamService, values: number[]): Promise<void> {
 
 async function read(service: StreamService, from?: MessageBatch['position']): Promise<MessageBatch[]> {
   const token = await service.token();
-  const batches = readMessages({
-    url: service.baseUrl,
-    workgroup: 'acme',
-    token,
-    untilUpToDate: true,
-    ...(from && { from }),
-  });
-  return Array.fromAsync(batches);
+  const options = { url: service.baseUrl, workgroup: 'acme', token, untilUpToDate: true };
+  const batches: MessageBatch[] = [];
+  for await (const batch of readMessages({ ...options, ...(from && { from }) })) batches.push(batch);
+  return batches;
 }
 
 const valuesOf = (batches: readonly MessageBatch[]) =>

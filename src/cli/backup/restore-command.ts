@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { RestoredLake } from '../../backup/restore-lake.ts';
 import { parseAt, type RestorableCommit, type RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
-import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { InputError, TerminalError, TransientError } from '../../lib/errors.ts';
 import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatMoment } from '../../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../../pipeline/assignment.ts';
@@ -47,43 +47,53 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help)
     .action((place: string | undefined, options: Options) =>
       runTask(command, terminal, async (config, service) => {
-        if (!config.storage.s3)
-          return restoreAll(
-            command,
-            config,
-            service,
-            choosePlace(config, terminal, place ?? ownLake(config)),
-            options,
-          );
+        const { force = false } = options;
+        const at = parseAt(options.at);
+        const ids = chosenWorkgroups(config, options.workgroup).map(({ id }) => id);
+        refuseOneNumberForSeveral(ids, at);
+        if (!config.storage.s3) {
+          const from = choosePlace(config, terminal, place ?? ownLake(config));
+          return restoreAll(command, config, service, { ids, at, place: from, force });
+        }
         const { restoreInBucket } = await import('./restore-in-bucket.ts');
-        return restoreInBucket(command, config, service, {
-          ids: chosenWorkgroups(config, options.workgroup).map(({ id }) => id),
-          at: parseAt(options.at),
-          place: place === undefined ? undefined : choosePlace(config, terminal, place),
-          force: options.force ?? false,
-        });
+        const from = place === undefined ? undefined : choosePlace(config, terminal, place);
+        return restoreInBucket(command, config, service, { ids, at, place: from, force });
       }),
     );
+}
+
+/** Each workgroup numbers its own commits, so one number would mean a different time for each. */
+function refuseOneNumberForSeveral(ids: readonly string[], at: RestorePoint): void {
+  if (ids.length > 1 && at.kind === 'sequence')
+    throw new InputError('the command line', [
+      {
+        path: '--workgroup',
+        message: 'is missing: name a workgroup, because each one numbers its own commits',
+      },
+    ]);
+}
+
+interface Asked {
+  ids: readonly string[];
+  at: RestorePoint;
+  place: Place;
+  force: boolean;
 }
 
 async function restoreAll(
   command: Command,
   config: Config,
   service: Service,
-  place: Place,
-  options: Options,
+  { ids, at, place, force }: Asked,
 ): Promise<void> {
   const { holdRoles } = await import('../../service/hold-roles.ts');
   const { restoreState } = await import('../../backup/backup-state.ts');
-  const restorePoint = parseAt(options.at);
-  const chosen = chosenWorkgroups(config, options.workgroup);
   const release = await holdRoles(config, ['stream', 'worker'], service.clock);
   try {
-    const ids = chosen.map(({ id }) => id);
-    const { found, missing } = await findAll(config, service, place, ids, restorePoint);
+    const { restorable, missing } = await findAll(config, service, { ids, at, place });
     const workgroups: Restored[] = [];
-    for (const restorable of found)
-      workgroups.push(await restoreOne(config, service, place, restorable, options.force ?? false));
+    for (const one of restorable) workgroups.push(await restoreOne(config, service, place, one, force));
+    // The state of exports has everything that the newest data has caused.
     const atMs = Math.max(...workgroups.map(({ createdAtMs }) => createdAtMs));
     const state = await restoreState({
       store: place.state,
@@ -137,13 +147,11 @@ function notesOf({ workgroup, asked, sequence, movedAway }: Restored): string[] 
 async function findAll(
   config: Config,
   { signal }: Service,
-  place: Place,
-  ids: readonly string[],
-  restorePoint: RestorePoint,
-): Promise<{ found: Found[]; missing: string[] }> {
+  { ids, at, place }: Omit<Asked, 'force'>,
+): Promise<{ restorable: Restorable[]; missing: string[] }> {
   const { findRestorable } = await import('../../backup/stored-commits.ts');
   const { createControl } = await import('../../worker-rpc/control.ts');
-  const restorable: Found[] = [];
+  const restorable: Restorable[] = [];
   const missing: string[] = [];
   let failure: unknown;
   for (const workgroup of ids) {
@@ -153,7 +161,7 @@ async function findAll(
         `the service has the warehouse of ${workgroup} open; stop the service, then run the same command again`,
       );
     try {
-      restorable.push({ workgroup, ...(await findRestorable(place.of(workgroup), restorePoint, signal)) });
+      restorable.push({ workgroup, ...(await findRestorable(place.of(workgroup), at, signal)) });
     } catch (error) {
       if (!(error instanceof TerminalError && error.code === 'NothingToRestore')) throw error;
       failure ??= error;
@@ -161,10 +169,10 @@ async function findAll(
     }
   }
   if (restorable.length === 0) throw failure;
-  return { found: restorable, missing };
+  return { restorable, missing };
 }
 
-interface Found {
+interface Restorable {
   workgroup: string;
   commit: RestorableCommit;
   asked: number | undefined;
@@ -174,7 +182,7 @@ async function restoreOne(
   config: Config,
   service: Service,
   place: Place,
-  { workgroup, commit, asked }: Found,
+  { workgroup, commit, asked }: Restorable,
   force: boolean,
 ): Promise<Restored> {
   const { clock, signal, terminal } = service;
@@ -222,7 +230,7 @@ What is restored:
   no place, backup.s3     the same from the bucket of the backup
   no place, no backup.s3  the warehouse, from the last snapshot in the lake of this machine. The service adds one
                           every pipeline.snapshotEvery
-  --at                    the newest commit with a snapshot that is not later
+  --at                    the newest commit with a snapshot that is not later. A number is that of one workgroup (-w)
 
 With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself:
   --at                    adds a commit with the content of an earlier one. The bucket keeps earlier commits for a day

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
-import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
+import { errorMessage, TerminalError } from '../../lib/errors.ts';
 import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatMoment } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
@@ -49,13 +49,6 @@ export async function restoreInBucket(
     printData(command, service.terminal, { place: bucket, workgroups: [] }, () => `${nothingToDo(bucket)}\n`);
     return;
   }
-  if (ids.length > 1 && at.kind === 'sequence')
-    throw new InputError('the command line', [
-      {
-        path: '--workgroup',
-        message: 'is missing: name a workgroup, because each one numbers its own commits',
-      },
-    ]);
   const workgroups: Restored[] = [];
   const missing: string[] = [];
   let failure: unknown;
