@@ -10,7 +10,7 @@ export interface WorkbookSheet {
    * The rows, in order, from the first row of the sheet on. A cell that is not there is ''.
    * @throws ZipError
    */
-  rows(): Generator<string[]>;
+  rows(): AsyncGenerator<string[]>;
 }
 
 const FIRST_COLUMN_CODE = 64;
@@ -27,13 +27,13 @@ const DECLARED_MAX = 100_000;
  *   small file can have very many, and its cells can share one long text
  * @throws ZipError if the archive has no workbook
  */
-export function openWorkbook(
+export async function openWorkbook(
   archive: ZipArchive,
   max: { cells: number; characters: number },
-): WorkbookSheet[] {
-  const workbook = partOf(archive, 'xl/workbook.xml');
+): Promise<WorkbookSheet[]> {
+  const workbook = await partOf(archive, 'xl/workbook.xml');
   if (workbook === undefined) throw new ZipError('is not a workbook: it has no xl/workbook.xml');
-  const relations = partOf(archive, 'xl/_rels/workbook.xml.rels') ?? '';
+  const relations = (await partOf(archive, 'xl/_rels/workbook.xml.rels')) ?? '';
   const targets = new Map(
     readUpTo(DECLARED_MAX, relations, { name: 'Relationship' }, ({ attributes }) => [
       attributes.Id,
@@ -47,12 +47,12 @@ export function openWorkbook(
   return readUpTo(DECLARED_MAX, workbook, { name: 'sheet' }, ({ attributes }) => ({
     name: withoutEscapes(attributes.name ?? ''),
     isHidden: ['hidden', 'veryHidden'].includes(attributes.state ?? ''),
-    *rows() {
+    async *rows() {
       const target = targets.get(attributes['r:id'] ?? attributes.id);
       const path = target?.startsWith('/') ? target.slice(1) : `xl/${target}`;
-      const xml = partOf(archive, path);
+      const xml = await partOf(archive, path);
       if (xml === undefined) throw new ZipError(`is damaged: it has no ${path}`);
-      shared ??= { texts: sharedTexts(archive, max.cells), dates: dateStyles(archive) };
+      shared ??= { texts: await sharedTexts(archive, max.cells), dates: await dateStyles(archive) };
       const context = { ...shared, is1904, left: { ...max } };
       let row = 0;
       for (const element of elementsIn(xml, { name: 'row' })) {
@@ -67,11 +67,9 @@ export function openWorkbook(
   }));
 }
 
-function partOf(archive: ZipArchive, path: string): string | undefined {
-  return archive
-    .read(path)
-    ?.toString('utf8')
-    .replace(/^\uFEFF/, '');
+async function partOf(archive: ZipArchive, path: string): Promise<string | undefined> {
+  const bytes = await archive.read(path);
+  return bytes?.toString('utf8').replace(/^\uFEFF/, '');
 }
 
 /** The elements of a name, and of a parent if one is given. */
@@ -116,14 +114,14 @@ function withoutEscapes(text: string): string {
   return text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-function sharedTexts(archive: ZipArchive, max: number): string[] {
-  const xml = partOf(archive, 'xl/sharedStrings.xml') ?? '';
+async function sharedTexts(archive: ZipArchive, max: number): Promise<string[]> {
+  const xml = (await partOf(archive, 'xl/sharedStrings.xml')) ?? '';
   return readUpTo(max, xml, { name: 'si' }, textOf);
 }
 
 /** For each cell style: true if its number format shows a date or a time. */
-function dateStyles(archive: ZipArchive): boolean[] {
-  const xml = partOf(archive, 'xl/styles.xml') ?? '';
+async function dateStyles(archive: ZipArchive): Promise<boolean[]> {
+  const xml = (await partOf(archive, 'xl/styles.xml')) ?? '';
   const formats = new Map(
     readUpTo(DECLARED_MAX, xml, { name: 'numFmt' }, ({ attributes }) => [
       Number(attributes.numFmtId),

@@ -40,11 +40,12 @@ interface ReadWorkbook {
  * @throws ZipError if it is not a workbook, is too large, or has no such sheet
  */
 export async function readWorkbook(path: string, sheet: string | undefined): Promise<ReadWorkbook> {
-  const sheets = openWorkbook(openZip(await readBytes(path), WORKBOOK_UNPACKED_BYTES_MAX), {
+  const archive = await openZip(await readBytes(path), WORKBOOK_UNPACKED_BYTES_MAX);
+  const sheets = await openWorkbook(archive, {
     cells: WORKBOOK_CELLS_MAX,
     characters: WORKBOOK_UNPACKED_BYTES_MAX,
   });
-  const read = chooseSheet(sheets, sheet);
+  const read = await chooseSheet(sheets, sheet);
   const note =
     sheets.length > 1
       ? `${basename(path)}: sheet "${read.chosen.name}" is read; the sheets are ${sheetNames(sheets)}, and --sheet chooses another one`
@@ -74,29 +75,29 @@ function sheetNames(sheets: readonly WorkbookSheet[]): string {
 }
 
 /** The sheet, and its number of columns. */
-function chooseSheet(
+async function chooseSheet(
   sheets: readonly WorkbookSheet[],
   name: string | undefined,
-): { chosen: WorkbookSheet; width: number } {
+): Promise<{ chosen: WorkbookSheet; width: number }> {
   if (name !== undefined) {
     const chosen = sheets.find((one) => one.name === name);
     if (!chosen) throw new ZipError(`has no sheet "${name}"; its sheets are ${sheetNames(sheets)}`);
-    const width = widthOf(chosen);
+    const width = await widthOf(chosen);
     if (width === 0) throw new ZipError(`has no rows in sheet "${name}"`);
     return { chosen, width };
   }
   for (const chosen of sheets.filter(({ isHidden }) => !isHidden)) {
-    const width = widthOf(chosen);
+    const width = await widthOf(chosen);
     if (width > 0) return { chosen, width };
   }
   throw new ZipError('has no rows');
 }
 
 /** The number of columns. @throws ZipError if all rows would have too many cells */
-function widthOf(sheet: WorkbookSheet): number {
+async function widthOf(sheet: WorkbookSheet): Promise<number> {
   let width = 0;
   let rows = 0;
-  for (const cells of sheet.rows()) {
+  for await (const cells of sheet.rows()) {
     const last = cells.findLastIndex((cell) => cell !== '');
     width = Math.max(width, last + 1);
     if (last >= 0) rows += 1;

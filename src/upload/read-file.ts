@@ -105,7 +105,7 @@ async function workbookCsv(path: string, { sheet, onNote }: WorkbookOptions): Pr
     const { chosen, width, note } = await readWorkbook(path, sheet);
     if (note !== undefined) onNote(note);
     const lines: string[] = [];
-    for (const cells of chosen.rows()) lines.push(cells.length === 0 ? '' : csvLine(cells, width));
+    for await (const cells of chosen.rows()) lines.push(cells.length === 0 ? '' : csvLine(cells, width));
     return Buffer.from(`${lines.join('\n')}\n`);
   } catch (error) {
     if (error instanceof ZipError) throw refusedFile(path, error.message);

@@ -19,7 +19,6 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'scan-items.ts INTEGER_MAX',
     'socket-packet.ts LENGTH_IN_2_BYTES_MAX',
     'open-workbook.ts COLUMNS_MAX',
-    'read-zip.ts COMMENT_BYTES_MAX',
     'refused-payload.ts UTF8_BYTES_MAX',
     'packet-cutter.ts DIGITS_MAX',
     's3-client.ts TIMER_MS_MAX',

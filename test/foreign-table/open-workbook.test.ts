@@ -2,14 +2,18 @@ import { expect, test } from 'vitest';
 import writeXlsxFile from 'write-excel-file/node';
 import { openWorkbook } from '../../src/foreign-table/open-workbook.ts';
 import { openZip } from '../../src/foreign-table/read-zip.ts';
-import { workbookOf, zipFiles } from './zip-files.ts';
+import { asZip64, workbookOf, zipFiles } from './zip-files.ts';
 
 const BYTES_MAX = 10_000_000;
-const open = (archive: Buffer) =>
-  openWorkbook(openZip(archive, BYTES_MAX), { cells: 1_000, characters: BYTES_MAX });
-const rowsOf = (archive: Buffer, sheet = 0) => [...open(archive)[sheet]!.rows()];
+async function rowsOf(archive: Buffer): Promise<string[][]> {
+  const zip = await openZip(archive, BYTES_MAX);
+  const [sheet] = await openWorkbook(zip, { cells: 1_000, characters: BYTES_MAX });
+  const rows: string[][] = [];
+  for await (const row of sheet!.rows()) rows.push(row);
+  return rows;
+}
 
-test('cells have their texts, numbers and dates', () => {
+test('cells have their texts, numbers and dates', async () => {
   const cells = [
     '<c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>1</v></c><c r="D1" t="s"><v>2</v></c>',
     // 2026-11-20 13:05:00, written with few digits, and a day without a time.
@@ -18,7 +22,7 @@ test('cells have their texts, numbers and dates', () => {
     '<c r="A4" t="inlineStr"><is><t>in line</t></is></c><c r="B4" t="b"><v>1</v></c><c r="C4" t="e"><v>#N/A</v></c><c r="D4" t="str"><f>A1&amp;"x"</f><v>Time x</v></c><c r="AB4"><v>7</v></c>',
   ];
   const rows = cells.map((row, index) => `<row r="${index + 1}">${row}</row>`).join('<row r="9"/>');
-  const [heading, ...rest] = rowsOf(workbookOf({ Data: rows })).filter((row) => row.length > 0);
+  const [heading, ...rest] = (await rowsOf(workbookOf({ Data: rows }))).filter((row) => row.length > 0);
   expect(heading).toEqual(['Time', '', 'Energy (kWh)', 'Müller & <Söhne>']);
   expect(rest).toEqual([
     ['2026-11-20 13:05:00', '2026-11-20 00:00:00', '1234.5'],
@@ -27,7 +31,7 @@ test('cells have their texts, numbers and dates', () => {
   ]);
 });
 
-test('a workbook of another program is read: with prefixes, absolute targets and days since 1904', () => {
+test('a workbook of another program is read: with prefixes, absolute targets and days since 1904', async () => {
   const archive = zipFiles({
     'xl/workbook.xml':
       '<x:workbook xmlns:x="m"><x:workbookPr date1904="1"/><x:sheets><x:sheet name="S" sheetId="1" r:id="R1" xmlns:r="r"/></x:sheets></x:workbook>',
@@ -37,7 +41,7 @@ test('a workbook of another program is read: with prefixes, absolute targets and
     'xl/any.xml':
       "<x:worksheet><x:sheetData><x:row><x:c r='B1'><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>",
   });
-  expect(rowsOf(archive)).toEqual([['', '1904-01-02 00:00:00']]);
+  expect(await rowsOf(archive)).toEqual([['', '1904-01-02 00:00:00']]);
 });
 
 test('a sheet that the exports write is read', async () => {
@@ -49,7 +53,7 @@ test('a sheet that the exports write is read', async () => {
     ],
   ];
   const archive = await writeXlsxFile([{ sheet: 'Data', data, columns: [] }] as never).toBuffer();
-  expect(rowsOf(archive)).toEqual([
+  expect(await rowsOf(archive)).toEqual([
     ['Day', 'Energy (Wh)'],
     ['2026-11-20 00:00:00', '12345'],
   ]);
@@ -79,51 +83,68 @@ test.each([
     workbookOf({ Data: '' }, { 'xl/worksheets/sheet1.xml': Buffer.alloc(20_000_000) }),
     'unpacks to more bytes than are allowed',
   ],
-])('%s is refused', (_, archive, message) => {
-  expect(() => rowsOf(archive)).toThrow(message);
+])('%s is refused', async (_, archive, message) => {
+  await expect(rowsOf(archive)).rejects.toThrow(message);
 });
 
-test('the limit of unpacked bytes is for all files together', () => {
-  const archive = openZip(zipFiles({ a: Buffer.alloc(600), b: Buffer.alloc(600) }), 1_000);
+test('an archive is not unpacked further than its directory says, and an archive of 2 files is not one of 70,000', async () => {
+  const bomb = zipFiles({ a: Buffer.alloc(20_000_000) });
+  bomb.writeUInt32LE(10, bomb.indexOf('PK\u0001\u0002') + 24);
+  await expect((await openZip(bomb, BYTES_MAX)).read('a')).rejects.toThrow(
+    'is damaged: too many bytes in the stream. expected 10.',
+  );
+  const files = zipFiles({ a: 'a', b: 'b' });
+  expect(String(await (await openZip(asZip64(files, 2), BYTES_MAX)).read('b'))).toBe('b');
+  await expect(openZip(asZip64(files, 70_000), BYTES_MAX)).rejects.toThrow('has more than 65,535 files');
+  await expect(openZip(asZip64(files, 3), BYTES_MAX)).rejects.toThrow('is damaged: ');
+});
+
+test('the limit of unpacked bytes is for all files together', async () => {
+  const archive = await openZip(zipFiles({ a: Buffer.alloc(600), b: Buffer.alloc(600) }), 1_000);
   // The width of a sheet is found first, and then its rows are read.
-  for (let time = 1; time <= 3; time++) expect(archive.read('a')).toHaveLength(600);
-  expect(() => archive.read('b')).toThrow('unpacks to more bytes than are allowed');
-  expect(archive.read('c')).toBeUndefined();
+  for (let time = 1; time <= 3; time++) expect(await archive.read('a')).toHaveLength(600);
+  await expect(archive.read('b')).rejects.toThrow('unpacks to more bytes than are allowed');
+  expect(await archive.read('c')).toBeUndefined();
 });
 
-test('a small file cannot have any number of cells, rows or characters', () => {
+test('a small file cannot have any number of cells, rows or characters', async () => {
   const tooMany = 'has too many cells, or texts that are too long; save the rows you need as CSV';
-  expect(() => rowsOf(workbookOf({ Data: '<row><c r="XFD1"/></row>'.repeat(1_001) }))).toThrow(tooMany);
+  await expect(rowsOf(workbookOf({ Data: '<row><c r="XFD1"/></row>'.repeat(1_001) }))).rejects.toThrow(
+    tooMany,
+  );
   const long = { Data: '<row><c t="s"><v>0</v></c></row>'.repeat(11) };
   const texts = { 'xl/sharedStrings.xml': `<sst><si><t>${'a'.repeat(1_000_000)}</t></si></sst>` };
-  expect(() => rowsOf(workbookOf(long, texts))).toThrow(tooMany);
-  expect(() => rowsOf(workbookOf({ Data: '<row/>'.repeat(1_048_577) }))).toThrow(
+  await expect(rowsOf(workbookOf(long, texts))).rejects.toThrow(tooMany);
+  await expect(rowsOf(workbookOf({ Data: '<row/>'.repeat(1_048_577) }))).rejects.toThrow(
     'has more than 1,048,576 rows',
   );
   // Cells that have only a format take no space.
-  expect(rowsOf(workbookOf({ Data: '<row><c><v>1</v></c><c r="XFD1" s="1"/></row>' }))).toEqual([['1']]);
+  expect(await rowsOf(workbookOf({ Data: '<row><c><v>1</v></c><c r="XFD1" s="1"/></row>' }))).toEqual([
+    ['1'],
+  ]);
 });
 
-test('a small file cannot declare any number of texts, sheets, relations or formats', () => {
+test('a small file cannot declare any number of texts, sheets, relations or formats', async () => {
   const empty = (name: string) => `<${name}/>`.repeat(100_001);
   const texts = { 'xl/sharedStrings.xml': `<sst>${'<si/>'.repeat(1_001)}</sst>` };
-  expect(() => rowsOf(workbookOf({ Data: '' }, texts))).toThrow('has more than 1,000 elements si');
+  await expect(rowsOf(workbookOf({ Data: '' }, texts))).rejects.toThrow('has more than 1,000 elements si');
   for (const [part, name, xml] of [
     ['xl/workbook.xml', 'sheet', empty('sheet')],
     ['xl/_rels/workbook.xml.rels', 'Relationship', empty('Relationship')],
     ['xl/styles.xml', 'numFmt', empty('numFmt')],
     ['xl/styles.xml', 'xf', `<cellXfs>${empty('xf')}</cellXfs>`],
   ] as const)
-    expect(() => rowsOf(workbookOf({ Data: '' }, { [part]: xml }))).toThrow(
+    await expect(rowsOf(workbookOf({ Data: '' }, { [part]: xml }))).rejects.toThrow(
       `has more than 100,000 elements ${name}`,
     );
 });
 
-test('a workbook with a changed byte is refused, even if it can be unpacked', () => {
+test('a workbook with a changed byte is refused, even if it can be unpacked', async () => {
   const archive = zipFiles({ 'a.xml': '<v>5</v>' });
   const name = archive.indexOf('a.xml', 30 + 'a.xml'.length);
   archive[name - 30]! ^= 1;
-  expect(() => openZip(archive, BYTES_MAX).read('a.xml')).toThrow(
+  const zip = await openZip(archive, BYTES_MAX);
+  await expect(zip.read('a.xml')).rejects.toThrow(
     'is damaged: the checksum of a file in it is wrong; get it again',
   );
 });

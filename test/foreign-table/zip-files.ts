@@ -38,6 +38,21 @@ export function zipFiles(files: Readonly<Record<string, string | Buffer>>): Buff
   return Buffer.concat([...bodies, ...directory, end]);
 }
 
+/** A ZIP archive as ZIP64. @param count the number of files that it says it has */
+export function asZip64(archive: Buffer, count: number): Buffer {
+  const endAt = archive.length - 22;
+  const end = Buffer.from(archive.subarray(endAt));
+  const record = Buffer.alloc(56);
+  record.writeUInt32LE(0x06064b50, 0);
+  record.writeBigUInt64LE(BigInt(count), 32);
+  record.writeBigUInt64LE(BigInt(end.readUInt32LE(16)), 48);
+  const locator = Buffer.alloc(20);
+  locator.writeUInt32LE(0x07064b50, 0);
+  locator.writeBigUInt64LE(BigInt(endAt), 8);
+  end.fill(0xff, 8, 20);
+  return Buffer.concat([archive.subarray(0, endAt), record, locator, end]);
+}
+
 /** A workbook of one or more sheets. @param sheets the XML of the cells by name */
 export function workbookOf(
   sheets: Readonly<Record<string, string>>,

@@ -296,6 +296,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
     yaml: { homes: ['src/config/parse-yaml.ts'] },
+    yauzl: { homes: ['src/foreign-table/read-zip.ts'] },
     commander: { homes: ['src/cli/'] },
     '@modelcontextprotocol/server': { homes: ['src/mcp/'] },
     preact: { homes: ['src/web/'] },

@@ -80,7 +80,7 @@ async function writeCsv(
 ): Promise<void> {
   const file = createWriteStream(target, { mode: 0o600 });
   let rows = 0;
-  for (const cells of sheet.rows()) {
+  for await (const cells of sheet.rows()) {
     if (cells.every((cell) => cell === '')) continue;
     if (!file.write(`${csvLine(cells, width)}\n`)) await once(file, 'drain');
     rows += 1;
