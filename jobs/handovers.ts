@@ -38,7 +38,7 @@ interface HandoversOptions {
   /** Removes the fetched files, unless they are used. */
   discard: ((workgroupId: string) => Promise<void>) | undefined;
   ownedShards: Pick<OwnedShards, 'take' | 'mayTake' | 'remaining' | 'giveUp'>;
-  /** The most open shards of this worker. */
+  /** The maximum number of open shards of this worker. */
   openMax: number;
   /** False if the workgroup is not configured, or this worker stops. */
   mayOpen(workgroupId: string): boolean;

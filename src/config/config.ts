@@ -110,7 +110,7 @@ const settingsSchema = z.strictObject({
       keepGenerations: duration({ minMs: MINUTE_MS, maxMs: 365 * DAY_MS }).default(DAY_MS),
       /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */
       hibernateAfter: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(10 * MINUTE_MS),
-      /** The most warehouses that a process has open, if workgroups can hibernate. */
+      /** The maximum number of warehouses that a process has open, if workgroups can hibernate. */
       openWorkgroupsMax: z.number().int().min(1).max(100_000).default(64),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
       /** Of each open warehouse, for much work. */

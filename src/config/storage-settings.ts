@@ -40,7 +40,7 @@ export const storageSchema = z
      * Changed data is committed to the bucket this often. At most a quarter of the retention of the stream.
      */
     commitEvery: duration({ minMs: SECOND_MS, maxMs: HOUR_MS }).default(MINUTE_MS),
-    /** The most disk space for copies of files of the bucket that reports read. */
+    /** The maximum disk space for copies of files of the bucket that reports read. */
     cacheMegabytes: z.number().int().min(64).max(16_777_216).default(4_096),
     /** True if all workers use the same data folder, for example over a network file system. */
     shared: z.boolean().default(false),

@@ -4,7 +4,7 @@ import { DAY_MS, INTERVAL_MS, isLocalDate, MINUTE_MS, type UtcMs } from '../lib/
 
 /** Limits of one correction, and of all. */
 export const correctionLimits = {
-  /** The most corrections of a workgroup, including undone ones and undos. */
+  /** The maximum number of corrections of a workgroup, including undone ones and undos. */
   countMax: 20_000,
   setMs: 31 * DAY_MS,
   excludeMs: 366 * DAY_MS,

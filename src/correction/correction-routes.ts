@@ -56,7 +56,7 @@ const listQuerySchema = z.object({
   inForce: flag.meta({ description: 'With `true`, only those in force: not undone ones, and no undos' }),
   before: countParameter(999_999_999).meta({ description: 'Only those with a lower id, for the next page' }),
   limit: countParameter(correctionLimits.shownMax).meta({
-    description: `The most corrections of the answer: ${LIST_DEFAULT} by default, at most ${correctionLimits.shownMax}`,
+    description: `The maximum number of corrections of the answer: ${LIST_DEFAULT} by default, at most ${correctionLimits.shownMax}`,
   }),
 });
 

@@ -11,7 +11,7 @@ import type { CorrectionRequest } from './correction-request.ts';
  * either side.
  */
 const DISTANCE_DAYS = 28;
-/** The most comparable days. The nearest are used. */
+/** The maximum number of comparable days. The nearest are used. */
 const DAYS_MAX = 10;
 /** The fewest comparable days. The median of fewer days depends too much on chance. */
 const DAYS_MIN = 3;

@@ -4,7 +4,7 @@ import { dayBounds, formatInstant } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { type CorrectionQuery, correctionKinds } from './correction-request.ts';
 
-/** The most days that are listed for each correction, here and in the lake. */
+/** The maximum number of days that are listed for each correction, here and in the lake. */
 export const DAYS_LISTED_MAX = 100;
 
 const wh = z.number().int().nullable();

@@ -2,7 +2,7 @@ import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { type Fact, ok, problem } from './run-checks.ts';
 
-/** The most servers of one kind that are asked. */
+/** The maximum number of servers of one kind that are asked. */
 export const ASKED_MAX = 50;
 /** Shorter than the time of a check, so that one silent server does not hide the others. */
 export const ANSWER_MS = 6 * SECOND_MS;

@@ -11,7 +11,7 @@ import { listProcessFiles } from '../worker-rpc/process-file.ts';
 import { endFacts } from './end-facts.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
-/** The most tokens that are named. */
+/** The maximum number of tokens that are named. */
 const TOKENS_NAMED_MAX = 5;
 
 /** The keys and the tokens of the API. */

@@ -8,11 +8,11 @@ import type { WorkgroupState } from '../operate/workgroup-state.ts';
 import type { Versions } from './check-versions.ts';
 import type { DoctorFinding } from './run-checks.ts';
 
-/** The most lines of the log, from its end. */
+/** The maximum number of lines of the log, from its end. */
 const LOG_LINES_MAX = 500;
-/** The most bytes of the log that are read, from its end. */
+/** The maximum number of bytes of the log that are read, from its end. */
 const LOG_BYTES_MAX = 512 * 1024;
-/** The most files of each folder that are counted. */
+/** The maximum number of files of each folder that are counted. */
 const COUNTED_FILES_MAX = 100_000;
 /** Shorter texts are not hidden, because they occur everywhere by chance. */
 const SECRET_CHARACTERS_MIN = 4;

@@ -15,7 +15,7 @@ export function uncoveredSpans(spans: readonly Span[], { startMs, endMs }: Day):
   return gaps;
 }
 
-/** The most uncovered stretches that are listed. */
+/** The maximum number of uncovered stretches that are listed. */
 const STRETCHES_LISTED_MAX = 8;
 
 /** Says how much of the day measurements cover, and which parts they do not. */

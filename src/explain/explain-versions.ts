@@ -33,7 +33,7 @@ type BatchRow = {
 /** The causes that an explanation shows by their batches. */
 const bringsReadings: ReadonlySet<VersionCause> = new Set(['stream', 'import', 'backfill']);
 
-/** The most batches that are listed for each version. */
+/** The maximum number of batches that are listed for each version. */
 const BATCHES_MAX = 20;
 
 /** Every version of a day, with its differences from the version before and the batches between them. */

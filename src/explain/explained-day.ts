@@ -24,5 +24,8 @@ export const lineFlagBits = {
   carryOver: bits.carry_over,
 } as const;
 
-/** The most plain rows of a day: one each 5 s. More would delay the landing thread, and nobody reads them. */
+/**
+ * The maximum number of plain rows of a day: one each 5 s. More would delay the landing thread, and nobody
+ * reads them.
+ */
 export const EXPLAINED_ROWS_MAX = 20_000;

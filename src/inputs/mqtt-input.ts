@@ -35,7 +35,7 @@ const WAITING_BYTES_MAX = 8 * MEBIBYTE;
 const REFUSED_A_MINUTE_MAX = 100;
 /** Characters of a topic that the state of an input shows. A topic can have 65,535 bytes. */
 const TOPIC_CHARACTERS_MAX = 200;
-/** The most series with a remembered last arrival. */
+/** The maximum number of series with a remembered last arrival. */
 const SERIES_KEPT_MAX = 10_000;
 /** If the clock loses this much against the time that passes, it was set back. */
 const SET_BACK_MS = SECOND_MS;
@@ -153,7 +153,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
   function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly InputOutcome[]): void {
     const about = topic.slice(0, TOPIC_CHARACTERS_MAX);
     if (isRetained) counter.count('retained');
-    else if (outcomes.length === 0) counter.ignored(`no rule is about the topic ${about}`);
+    else if (outcomes.length === 0) counter.ignored(`no rule matches the topic ${about}`);
     for (const outcome of outcomes) {
       if (outcome.kind === 'ignored') counter.ignored(`${about}: ${outcome.reason}`);
       if (outcome.kind === 'refused') counter.refused(about, outcome.reason);

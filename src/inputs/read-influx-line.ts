@@ -36,7 +36,7 @@ export function createLineReader(
     if (point.kind === 'problem') return [{ kind: 'refused', reason: point.message }];
     const about = compiled.filter(({ measurement }) => measurement.test(point.measurement));
     if (about.length === 0)
-      return [{ kind: 'ignored', reason: `no rule is about the measurement "${point.measurement}"` }];
+      return [{ kind: 'ignored', reason: `no rule matches the measurement "${point.measurement}"` }];
     return about.map(({ apply }) => apply(point, context));
   };
 }

@@ -12,9 +12,12 @@ interface FairSlots {
 }
 
 interface FairSlotsOptions {
-  /** The most places of one owner. In all there is one place more, which only another owner can take. */
+  /**
+   * The maximum number of places of one owner. In all there is one place more, which only another owner can
+   * take.
+   */
   ownMax: number;
-  /** The most work that waits, of all owners. See `hasShare` for one owner. */
+  /** The maximum number of work that waits, of all owners. See `hasShare` for one owner. */
   waitingMax: number;
   refused(): Error;
 }

@@ -26,7 +26,7 @@ const auditQuerySchema = z.object({
     .optional()
     .meta({ description: 'Only older entries, for the next page: `next` of the answer before' }),
   limit: countParameter(AUDIT_ENTRIES_MAX).meta({
-    description: `The most entries of the answer: ${ENTRIES_DEFAULT} by default`,
+    description: `The maximum number of entries of the answer: ${ENTRIES_DEFAULT} by default`,
   }),
   ...formatShape,
 });

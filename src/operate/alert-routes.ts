@@ -22,7 +22,9 @@ const url = '/api/v1/orgs/:workgroupId/alerts';
 const SNOOZE_MINUTES_MAX = SNOOZE_MS_MAX / MINUTE_MS;
 
 const querySchema = z.strictObject({
-  limit: countParameter(ALERTS_LISTED_MAX).meta({ description: 'The most alerts. Default: 100' }),
+  limit: countParameter(ALERTS_LISTED_MAX).meta({
+    description: 'The maximum number of alerts. Default: 100',
+  }),
   page: countParameter(ALERTS_LISTED_MAX).meta({ description: 'Default: 1' }),
   ...formatShape,
 });

@@ -55,7 +55,7 @@ const bodySchema = z
   .meta({ example: { source: 'stream', from: '2026-11-20T08:00:00Z', to: '2026-11-20T09:00:00Z' } });
 const listQuerySchema = z.object({
   limit: countParameter(BACKFILLS_LISTED_MAX).meta({
-    description: `The most backfills of the answer: ${LISTED_DEFAULT} by default`,
+    description: `The maximum number of backfills of the answer: ${LISTED_DEFAULT} by default`,
   }),
   ...formatShape,
 });

@@ -24,7 +24,7 @@ const querySchema = z.object({
     description: 'Only imports with a lower id, for the next page',
   }),
   limit: countParameter(IMPORTS_LISTED_MAX).meta({
-    description: `The most imports of the answer: ${LISTED_DEFAULT} by default`,
+    description: `The maximum number of imports of the answer: ${LISTED_DEFAULT} by default`,
   }),
   ...formatShape,
 });

@@ -26,7 +26,7 @@ const QUARANTINE_SAMPLES_MAX = 20;
 const querySchema = z.object({
   devices: devicesSchema,
   samples: countParameter(QUARANTINE_SAMPLES_MAX).meta({
-    description: `The most samples of each reason: ${SAMPLES_DEFAULT} by default. A sample has at most 512 bytes of its message`,
+    description: `The maximum number of samples of each reason: ${SAMPLES_DEFAULT} by default. A sample has at most 512 bytes of its message`,
   }),
   ...formatShape,
 });

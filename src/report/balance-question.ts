@@ -51,7 +51,7 @@ interface BalanceStatement {
   read(lake: LakeReader, signal?: AbortSignal): Promise<Uint8Array[]>;
 }
 
-/** The most source days of one answer. Two cores need some seconds for them. */
+/** The maximum number of source days of one answer. Two cores need some seconds for them. */
 const SOURCE_DAYS_MAX = 50_000;
 
 export function balanceStatement(asked: BalanceQuestion): BalanceStatement {

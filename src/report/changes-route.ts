@@ -50,7 +50,7 @@ const querySchema = z.object({
       error: `must be a number from 1 to ${CHANGES_MAX}`,
     })
     .optional()
-    .meta({ description: `The most changes of the answer: ${CHANGES_MAX} by default` }),
+    .meta({ description: `The maximum number of changes of the answer: ${CHANGES_MAX} by default` }),
   page: z
     .string({ error: 'must be given once' })
     .transform((text) => positionOf(text))

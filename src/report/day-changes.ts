@@ -64,7 +64,7 @@ interface ChangeQuery {
   withProvisional: boolean;
 }
 
-/** The most changes of one answer; about 40 MB. */
+/** The maximum number of changes of one answer; about 40 MB. */
 export const CHANGES_MAX = 100_000;
 const END_OF_TIME_MS = Date.UTC(9999, 0);
 

@@ -58,7 +58,7 @@ export interface DayReport {
   brackets(query: DayQuery): (day: LocalDate) => { before: string; after: string };
   /** The keys of the answer, in order. Default: the days of the range. */
   periods?(query: DayQuery): string[];
-  /** The most series days of one answer. */
+  /** The maximum number of series days of one answer. */
   seriesMax: number;
 }
 

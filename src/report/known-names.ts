@@ -1,6 +1,6 @@
 import { nearest } from '../lib/input-words.ts';
 
-/** The most names that an error lists. */
+/** The maximum number of names that an error lists. */
 const NAMES_SHOWN_MAX = 20;
 
 /** `the meters are A, B`, with a few names at most. */

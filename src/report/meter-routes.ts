@@ -45,7 +45,7 @@ interface MeterRoute {
   /** The statement that makes a row for each day of "meter_day". */
   select: string;
   answer: z.ZodType;
-  /** The most meter days of one answer: about 250 MB. */
+  /** The maximum number of meter days of one answer: about 250 MB. */
   valuesMax: number;
 }
 

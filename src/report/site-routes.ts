@@ -30,7 +30,7 @@ interface SiteRouteDeps {
   logger: Logger;
 }
 
-/** The most member days of one answer. */
+/** The maximum number of member days of one answer. */
 const VALUES_MAX = 200_000;
 
 export const siteAddressSchema = addressSchema.extend({

@@ -19,7 +19,8 @@ interface ComputeOptions {
   /** How much work of changed limits this call does; undefined: all. */
   pendingBudget?: PendingBudget;
   /**
-   * The most intervals of silences that this call computes. It computes at least one source. Undefined: all.
+   * The maximum number of intervals of silences that this call computes. It computes at least one source.
+   * Undefined: all.
    */
   intervalsMax?: bigint;
   /** True if all devices in scope wait for a later call. Their limits are learnt now. */

@@ -18,7 +18,7 @@ interface ComputeTouchedOptions {
   /** Chooses the touched series that a trial omits; undefined if this is no trial. */
   omitSeries: ((touched: readonly SeriesKey[]) => readonly SeriesKey[]) | undefined;
   pendingBudget: PendingBudget;
-  /** The most intervals of silences that this call computes. It computes at least one source. */
+  /** The maximum number of intervals of silences that this call computes. It computes at least one source. */
   intervalsMax: bigint;
 }
 

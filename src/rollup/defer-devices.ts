@@ -4,7 +4,7 @@ import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /** The bound on the work of one call for changed limits, and the batches that wait with devices. */
 export interface PendingBudget {
-  /** The most readings on days with changed limits. */
+  /** The maximum number of readings on days with changed limits. */
   readingsMax: number;
   /** The last batch with complete energy; `batchId`: the last batch of this roll-up. */
   completeId: bigint;

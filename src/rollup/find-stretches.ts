@@ -11,8 +11,8 @@ export interface Stretch {
 const APART_MS_MIN = 2 * DAY_MS;
 
 /**
- * The most stretches of one roll-up. Each costs dozens of statements and the memory of their tables, which is
- * more than reading the time between two.
+ * The maximum number of stretches of one roll-up. Each costs dozens of statements and the memory of their
+ * tables, which is more than reading the time between two.
  */
 const STRETCHES_MAX = 8;
 

@@ -88,14 +88,14 @@ export interface Run extends RegisterLimits {
 }
 
 /**
- * The most energy (Wh) that a register can count in a time. The jitter is added, because the shown values are
- * rounded.
+ * The maximum energy (Wh) that a register can count in a time. The jitter is added, because the shown values
+ * are rounded.
  */
 export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: RegisterLimits): number {
   return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
-/** The most energy (Wh) that a register can count in a time after a restart. */
+/** The maximum energy (Wh) that a register can count in a time after a restart. */
 function maxGrowthAfterResetWh(milliseconds: number, limits: RegisterLimits): number {
   const { maxPowerAfterResetW, jitterWh } = limits;
   return maxPowerAfterResetW === undefined

@@ -20,18 +20,18 @@ export interface RollUpOptions {
   /** A day is final when this much time has passed since its end. */
   closeAfterMs: number;
   /**
-   * The most messages of one call (default: see `messagesMaxOf`). It bounds the transaction; the caller calls
-   * again while the result has `more`.
+   * The maximum number of messages of one call (default: see `messagesMaxOf`). It bounds the transaction; the
+   * caller calls again while the result has `more`.
    */
   messagesMax?: number;
   /**
-   * The most readings that one call computes again because learnt limits have changed. It computes at least
-   * one device.
+   * The maximum number of readings that one call computes again because learnt limits have changed. It
+   * computes at least one device.
    */
   pendingReadingsMax?: number;
   /**
-   * The most intervals of silences that one call computes. It computes at least one source. Default:
-   * `CALL_INTERVALS_MAX`.
+   * The maximum number of intervals of silences that one call computes. It computes at least one source.
+   * Default: `CALL_INTERVALS_MAX`.
    */
   intervalsMax?: number;
   /**
@@ -58,7 +58,7 @@ export interface RollUpResult {
 
 /** How one attempt of a roll-up differs from others. */
 export interface Attempt {
-  /** The most messages, but at least one batch. */
+  /** The maximum number of messages, but at least one batch. */
   messagesMax: number;
   /** True if new batches come before waiting devices. */
   prefersNew: boolean;

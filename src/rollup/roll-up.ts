@@ -93,7 +93,10 @@ async function rollUpSafely(
   }
 }
 
-/** The most messages of one call: enough for `READINGS_MAX` readings, but at least `LOWEST_MESSAGES_MAX`. */
+/**
+ * The maximum number of messages of one call: enough for `READINGS_MAX` readings, but at least
+ * `LOWEST_MESSAGES_MAX`.
+ */
 function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
   return Math.max(LOWEST_MESSAGES_MAX, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
 }

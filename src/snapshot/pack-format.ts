@@ -30,7 +30,7 @@ export const TRAILER_BYTES = 52;
 /** A pack is written as parts of about this size. S3 takes at most 5 GiB with one PUT. */
 export const PACK_BYTES = 2 ** 30;
 const ENTRY_BYTES = 46;
-/** The most packs of a map. A snapshot has far fewer. */
+/** The maximum number of packs of a map. A snapshot has far fewer. */
 const PACKS_MAX = 4_096;
 const FILE_BYTES_MAX = 2 ** 40;
 /** The longest line of JSON of a map. A map with the most packs has a shorter one. */
@@ -138,8 +138,8 @@ export function decodeTrailer(
 }
 
 /**
- * The most bytes of the map of a file, not compressed. A larger file than a snapshot can have gets no larger
- * map.
+ * The maximum number of bytes of the map of a file, not compressed. A larger file than a snapshot can have
+ * gets no larger map.
  */
 export function mapBytesMax(fileBytes: number): number {
   return MAP_HEAD_BYTES_MAX + blockCount(Math.min(fileBytes, FILE_BYTES_MAX)) * ENTRY_BYTES;

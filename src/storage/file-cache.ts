@@ -38,9 +38,9 @@ export interface FileCache {
 interface FileCacheOptions {
   /** Only one process uses it at a time. It can be deleted while no process uses it. */
   folder: string;
-  /** The most bytes of all files together. */
+  /** The maximum number of bytes of all files together. */
   bytesMax: number;
-  /** The most concurrent fetches. Default: 8. */
+  /** The maximum number of concurrent fetches. Default: 8. */
   fetchesMax?: number;
   /** The pause after the first failed fetch. It doubles with each failure. Default: 200. */
   pauseMs?: number;

@@ -53,7 +53,7 @@ interface GetOptions {
 
 export interface ListOptions {
   startAfter?: string;
-  /** The most objects. Up to 1,000 cost one request. Default: all. */
+  /** The maximum number of objects. Up to 1,000 cost one request. Default: all. */
   keysMax?: number;
   signal?: AbortSignal;
 }
@@ -70,7 +70,7 @@ export interface ListedObject {
   modifiedAtMs: number;
 }
 
-/** The most bytes that `get` returns if nothing else is asked. */
+/** The maximum number of bytes that `get` returns if nothing else is asked. */
 export const GET_BYTES_MAX = 64 * MEBIBYTE;
 
 const KEY_BYTES_MAX = 900;

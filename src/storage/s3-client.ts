@@ -34,7 +34,7 @@ interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   content?: ObjectContent;
-  /** The most bytes of the answer, for the time-out. */
+  /** The maximum number of bytes of the answer, for the time-out. */
   answerBytes?: number;
   signal?: AbortSignal | undefined;
 }

@@ -52,7 +52,7 @@ interface CommitQueueOptions {
   onReset(origin: string, stored: Checkpoint | undefined): void;
 }
 
-/** The most batches of one transaction. */
+/** The maximum number of batches of one transaction. */
 const GROUP_MAX = 2;
 
 interface Entry extends PlannedCommit {

@@ -1,4 +1,4 @@
-/** The most batches in memory: one group waits while the group before is written. */
+/** The maximum number of batches in memory: one group waits while the group before is written. */
 const HELD_MAX = 2;
 
 /**

@@ -6,7 +6,7 @@ import type { SetAsideSeries } from './shard-status.ts';
 export interface QuarantineQuery {
   /** Only of these devices. Undefined: all, and messages without a device. */
   devices?: string[] | undefined;
-  /** The most samples of each reason. */
+  /** The maximum number of samples of each reason. */
   samplesMax: number;
 }
 

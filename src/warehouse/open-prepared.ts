@@ -23,9 +23,9 @@ export interface FileOptions {
   memoryMegabytes: number;
   /** The threads of `withAllThreads`. All other work has one. */
   threads: number;
-  /** The most names of tables, sources and fields. Default: 100,000. */
+  /** The maximum number of names of tables, sources and fields. Default: 100,000. */
   namesMax?: number;
-  /** The most names of tables among these names. Default: no separate limit. */
+  /** The maximum number of names of tables among these names. Default: no separate limit. */
   tablesMax?: number;
   /** Tables that always land, because the configuration names them. */
   neededTables?: readonly string[];

@@ -51,7 +51,7 @@ test('inputs try shows how a line would be read, or why it would not', async () 
   for (const [line, words] of [
     ['power,host=garage wh=12', 'lines: refused: the source has a placeholder without a value'],
     ['power,host=garage', 'lines: refused: missing fields'],
-    ['cpu,host=garage idle=1', 'lines: ignored: no rule is about the measurement "cpu"'],
+    ['cpu,host=garage idle=1', 'lines: ignored: no rule matches the measurement "cpu"'],
     ['# comment', 'lines: ignored: the line is empty or a comment'],
   ] as const) {
     const { code, stdout } = await inputs('try', '--line', line);

@@ -56,7 +56,7 @@ test('below the table are the troubles, and the last refused and ignored message
     input: 'lines',
     connection: 'idle',
     lastRefused: { atMs: nowMs, about: 'a/b', reason: 'no JSON' },
-    lastIgnored: 'no rule is about the topic c',
+    lastIgnored: 'no rule matches the topic c',
   };
   const trouble = {
     workgroupId: 'home',
@@ -70,7 +70,7 @@ test('below the table are the troubles, and the last refused and ignored message
   expect(linesOf(text).slice(3)).toEqual([
     expect.stringMatching(/^failing: workgroup home, .*: no$/),
     'refused: home, lines, a/b at 2026-05-17T12:00:00.000Z: no JSON',
-    'ignored: home, lines, no rule is about the topic c',
+    'ignored: home, lines, no rule matches the topic c',
   ]);
   expect(describeInputs([], [], nowMs, 80)).toBe('no inputs\n');
 });

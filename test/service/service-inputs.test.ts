@@ -286,7 +286,7 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
     );
     expect([other.code, other.stdout]).toMatchObject([
       1,
-      expect.stringContaining('house: ignored: no rule is about the topic x'),
+      expect.stringContaining('house: ignored: no rule matches the topic x'),
     ]);
   });
 

@@ -95,7 +95,7 @@ function tryMessage(workgroup: WorkgroupConfig, { topic, payload }: TryOptions):
   if (brokers.length === 0) return [none('mqtt', `the workgroup "${workgroup.id}" has no inputs.mqtt`)];
   return brokers.flatMap(({ id, rules }) => {
     const outcomes = createMessageReader(workgroup, rules).read(topic, bytes, systemClock.now());
-    if (outcomes.length === 0) return [none(id, `no rule is about the topic ${topic}`)];
+    if (outcomes.length === 0) return [none(id, `no rule matches the topic ${topic}`)];
     return outcomes.map((outcome) => ({ input: id, outcome }));
   });
 }

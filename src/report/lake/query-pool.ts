@@ -11,11 +11,11 @@ interface QueryPoolOptions {
   threads: number;
   memoryMegabytes: number;
   /**
-   * The most concurrent queries of an owner. One more can run for another owner. With more queries each would
-   * be slower, and file reads of the process would be delayed.
+   * The maximum number of concurrent queries of an owner. One more can run for another owner. With more
+   * queries each would be slower, and file reads of the process would be delayed.
    */
   queriesMax: number;
-  /** The most waiting queries. An owner has at most as many as there are places left. */
+  /** The maximum number of waiting queries. An owner has at most as many as there are places left. */
   waitingMax: number;
   queryMsMax: number;
 }

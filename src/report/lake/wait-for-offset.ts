@@ -11,8 +11,8 @@ import type { LakeReader } from './lake-reader.ts';
 /** A request waits at most this long for its offset. */
 export const AFTER_MS_MAX = 30 * SECOND_MS;
 /**
- * The most requests of a process that wait, because each keeps a connection open. See `hasShare` for one
- * workgroup.
+ * The maximum number of requests of a process that wait, because each keeps a connection open. See `hasShare`
+ * for one workgroup.
  */
 const WAITING_MAX = 500;
 const LOOK_EVERY_MS = 200;

@@ -5,8 +5,8 @@ import { limits } from '../../contract/wire-limits.ts';
 import { createItemScan, type ItemScan, scanArrayHead, scanItem } from './scan-items.ts';
 
 /**
- * The most bytes that a message has in addition to its item and its start. They are for longer heads, and for
- * a source that is null.
+ * The maximum number of bytes that a message has in addition to its item and its start. They are for longer
+ * heads, and for a source that is null.
  */
 const BYTES_ADDED_MAX = 64;
 const UUID_CHARACTERS = 36;

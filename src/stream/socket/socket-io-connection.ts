@@ -22,7 +22,7 @@ interface LibrarySocket {
  */
 const UNANSWERED_MAX = 512;
 
-/** The most frames that are sent together. */
+/** The maximum number of frames that are sent together. */
 const FRAMES_TOGETHER_MAX = 4;
 /** If the held frames have this many bytes, no further frame is added. */
 const BYTES_TOGETHER_MAX = MEBIBYTE / 2;

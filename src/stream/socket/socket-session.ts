@@ -41,8 +41,8 @@ type Answer = (payload: object) => void;
 /** If the rate limit has refused this many requests of a client, the client is disconnected. */
 const REFUSALS_MAX = 100;
 /**
- * The most answers that a client has not read. They wait in memory, so their number is limited. Frames wait
- * in the log.
+ * The maximum number of answers that a client has not read. They wait in memory, so their number is limited.
+ * Frames wait in the log.
  */
 const ANSWERS_UNREAD_MAX = 500;
 const REQUEST_ID_CHARACTERS_MAX = 64;

@@ -19,7 +19,7 @@ interface SubscriptionReader {
 interface SubscriptionReaderOptions {
   source: Pick<ConnectionContext, 'log' | 'frames' | 'grant'>;
   filterNow: () => ReadFilter;
-  /** The most messages of a frame. */
+  /** The maximum number of messages of a frame. */
   limit: number;
   hasEnded: () => boolean;
   /** Waits between two attempts. It returns early if the subscription ends. */
