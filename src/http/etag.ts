@@ -5,7 +5,12 @@ import { hash } from 'node:crypto';
  * 8.8.1), because the compressed and the plain answer have the same one.
  */
 export function etagOf(facts: unknown): string {
-  return `W/"${hash('sha256', JSON.stringify(facts), 'base64url').slice(0, 27)}"`;
+  return etagOfBytes(JSON.stringify(facts));
+}
+
+/** The same for an answer that is always these bytes. */
+export function etagOfBytes(bytes: Uint8Array | string): string {
+  return `W/"${hash('sha256', bytes, 'base64url').slice(0, 27)}"`;
 }
 
 /**

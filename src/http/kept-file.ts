@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bestAccepted } from './accept-header.ts';
-import { matchesEtag } from './etag.ts';
+import { etagOfBytes, matchesEtag } from './etag.ts';
 
 /**
  * A file of the service itself, in memory. Everyone may read these files without a token, so an answer must
@@ -21,8 +20,7 @@ const pack = promisify(gzip);
 
 /** @param headers what every answer with this file has, with its `Content-Type` */
 export async function keepFile(plain: Buffer, headers: KeptFile['headers']): Promise<KeptFile> {
-  const etag = `W/"${hash('sha256', plain, 'base64url').slice(0, 27)}"`;
-  return { plain, packed: await pack(plain), etag, headers };
+  return { plain, packed: await pack(plain), etag: etagOfBytes(plain), headers };
 }
 
 /** Sends a file as the caller can read it, or 304 if the caller has it already. */
