@@ -1,6 +1,6 @@
 import { createHash, hash, randomUUID } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { copyFile, link, open, rename, rm } from 'node:fs/promises';
+import { copyFile, link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './errors.ts';
 import { MEBIBYTE } from './units.ts';
@@ -19,6 +19,7 @@ export function writePrivateFile(path: string, text: string): void {
   try {
     // On a full disk the first write is partial and the next one fails.
     writeFileSync(file, text);
+    // The option `flush` is not used here, because Node 24 ignores it for a text with an encoding.
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -42,13 +43,7 @@ export function replaceFile(path: string, text: string): void {
 export async function replaceFileInPieces(path: string, pieces: Iterable<string>): Promise<void> {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      for (const piece of pieces) await file.writeFile(piece);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(draft, pieces, { flag: 'wx', mode: 0o600, flush: true });
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
@@ -79,9 +74,7 @@ export async function syncPath(path: string): Promise<void> {
  * @throws EEXIST if it exists
  */
 export async function writeSharedFile(path: string, text: string): Promise<void> {
-  await using file = await open(path, 'wx');
-  await file.writeFile(text);
-  await file.sync();
+  await writeFile(path, text, { flag: 'wx', flush: true });
 }
 
 /** SHA-256 of bytes, or of a text in UTF-8, hexadecimal. */

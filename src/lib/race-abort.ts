@@ -1,3 +1,5 @@
+import { addAbortListener } from 'node:events';
+
 /**
  * Waits for work until it ends or the signal fires. After the signal the work continues, and its error is
  * ignored.
@@ -9,12 +11,6 @@ export async function raceAbort<Result>(
 ): Promise<Result> {
   if (!signal) return work;
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  using _listening = addAbortListener(signal, () => aborted.reject(signal.reason));
+  return await Promise.race([work, aborted.promise]);
 }

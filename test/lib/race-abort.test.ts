@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { raceAbort } from '../../src/lib/race-abort.ts';
 
@@ -5,6 +6,7 @@ test('a caller gets the work, or the reason of its signal, whichever comes first
   const stop = new AbortController();
   expect(await raceAbort(Promise.resolve(1), undefined)).toBe(1);
   expect(await raceAbort(Promise.resolve(2), stop.signal)).toBe(2);
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   const work = Promise.withResolvers<never>();
   const caller = raceAbort(work.promise, stop.signal);
   stop.abort(new Error('gone'));
