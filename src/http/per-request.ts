@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 
-/** What the guard of a route found out about a request, for its handler. */
+/**
+ * What the guard of a route found out about a request, for its handler. `getDecorator` of Fastify does not
+ * throw if the guard did not run.
+ */
 interface PerRequest<Value> {
   set(request: FastifyRequest, value: Value): void;
   /** @throws Error if the guard did not run, which is a mistake in the code */

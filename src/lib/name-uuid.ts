@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The UUID of a name in a namespace (RFC 9562, version 5). The same name always has the same UUID.
+ * The UUID of a name in a namespace (RFC 9562, version 5). The same name always has the same UUID. Node
+ * itself makes only random ones.
  * @param namespace 16 bytes
  */
 export function nameUuid(namespace: Uint8Array, name: string): string {

@@ -8,7 +8,7 @@ const UNSEEN =
 
 /**
  * Escapes invisible characters, as `\u001b`, in text that Wattline did not write and that is printed on one
- * line.
+ * line. `stripVTControlCharacters` of Node only removes sequences such as colors.
  */
 export function visibleText(text: string): string {
   return text.replace(UNSEEN, escaped);

@@ -6,7 +6,8 @@ export interface WildcardPattern {
 
 /**
  * This is not a regular expression, because the texts come from strangers. With several `*`, the time of a
- * regular expression can grow with the square of the length of the text.
+ * regular expression can grow with the square of the length of the text. `path.matchesGlob` of
+ * Node makes one, and its `*` ends at a slash.
  */
 export function wildcardPattern(pattern: string): WildcardPattern {
   return {

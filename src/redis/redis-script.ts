@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { formatCountOf } from '../lib/format-count.ts';
@@ -29,12 +29,14 @@ export type RunScript = (
 const REPLICAS_MS = 500;
 
 export function redisScript(lua: string): RedisScript {
-  return { lua, sha: createHash('sha1').update(lua).digest('hex') };
+  return { lua, sha: hash('sha1', lua) };
 }
 
 /**
  * Makes the function that runs a script, and first stores a value in the same transaction if there is one. It
  * throws RedisNotReplicated if fewer than `replicasMin` replicas have the value, and errors of the library.
+ * `defineCommand` of ioredis is not used, because in a transaction it does not notice that Redis does not
+ * have the script: the error comes with EXEC.
  */
 export function createScriptRunner(commands: Redis, host: string, replicasMin: number): RunScript {
   const call = async (
