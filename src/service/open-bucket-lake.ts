@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { HealthAsker, HealthState } from '../http/health-routes.ts';
 import { errorMessage } from '../lib/errors.ts';
-import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
@@ -19,8 +19,8 @@ export interface BucketLake {
   /** Each workgroup is read on this machine if its complete lake is here, and otherwise from the bucket. */
   source: LakeSource;
   /**
-   * The same for reads that take minutes, see `LocalLakeOptions.isForLongReads`. Files of the bucket stay for
-   * a day anyway.
+   * The same for reads that take minutes. On this machine see `LocalLakeOptions.isForLongReads`. In the
+   * bucket there is no difference, because it keeps the files of a replaced commit for a day.
    */
   longReadSource: LakeSource;
   /** True if the complete lake of the workgroup is on this machine. */
@@ -32,10 +32,10 @@ export interface BucketLake {
   close(): Promise<void>;
 }
 
-/** Health checks are frequent, and each look costs two requests. */
-const LOOK_KEPT_MS = 10 * SECOND_MS;
-/** A look that takes longer has failed. A health check must answer sooner. */
-const LOOK_MS_MAX = 2 * SECOND_MS;
+/** The result of a check of the bucket is used for this time, because each check costs two requests. */
+const CHECK_KEPT_MS = 10 * SECOND_MS;
+/** A check of the bucket that takes longer has failed. It is less than the 3 s that `/ready` waits. */
+const CHECK_MS_MAX = 2 * SECOND_MS;
 
 /**
  * Opens the cache for files of the bucket. Sends no request.
@@ -63,7 +63,7 @@ export async function openBucketLake(
       isForLongReads,
     });
   const stored = createStoredLake({ storeOf: (workgroupId) => workgroupStore(storage, workgroupId)!, cache });
-  const findProblem = createProblemCheck(shared);
+  const findProblem = createProblemCheck(shared, clock);
   const isHere = (workgroupId: string) => isLakeHere(dataDir, workgroupId, clock.now());
   return {
     source: createNearestLake({ local: localLake({ isForLongReads: false }), stored, isHere }),
@@ -82,11 +82,11 @@ export async function openBucketLake(
 }
 
 /** Checks that objects of the bucket can be listed and read. @returns the problem if they cannot */
-function createProblemCheck(store: ObjectStore): () => Promise<string | undefined> {
+function createProblemCheck(store: ObjectStore, clock: Clock): () => Promise<string | undefined> {
   let last: { atMs: number; problem: Promise<string | undefined> } | undefined;
 
   async function findProblem(): Promise<string | undefined> {
-    const signal = AbortSignal.timeout(LOOK_MS_MAX);
+    const signal = AbortSignal.timeout(CHECK_MS_MAX);
     try {
       // No object has this name, so the answers are short.
       await store.list('readable/', { signal }).next();
@@ -94,14 +94,14 @@ function createProblemCheck(store: ObjectStore): () => Promise<string | undefine
       return undefined;
     } catch (error) {
       return signal.aborted
-        ? `${store.address} has not answered within ${LOOK_MS_MAX / SECOND_MS} s`
+        ? `${store.address} has not answered within ${CHECK_MS_MAX / SECOND_MS} s`
         : errorMessage(error);
     }
   }
 
   return () => {
-    const atMs = performance.now();
-    if (last === undefined || atMs - last.atMs > LOOK_KEPT_MS) last = { atMs, problem: findProblem() };
+    const atMs = elapsedOf(clock);
+    if (last === undefined || atMs - last.atMs > CHECK_KEPT_MS) last = { atMs, problem: findProblem() };
     return last.problem;
   };
 }

@@ -180,9 +180,9 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'redis-clients.ts RECONNECT_AFTER_MS_MAX',
     'reusable-connection.ts USES_MAX',
   ],
-  'how long a start or a look waits before the work goes on without it': [
+  'how long a start or a check waits before the work goes on without it': [
     'alert-facts-reader.ts BUDGETS_REST_MS_MAX FACTS_MS_MAX',
-    'open-bucket-lake.ts LOOK_MS_MAX',
+    'open-bucket-lake.ts CHECK_MS_MAX',
     'start-shard-loop.ts FIRST_POLL_MS_MAX FIRST_PUBLICATION_MS_MAX',
     'worker-startup.ts STARTING_MS_MAX',
   ],

@@ -11,6 +11,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { openReport, type ReportFixture } from '../report/report-fixture.ts';
+import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isFull } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -157,6 +158,27 @@ describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
       ok: false,
       detail: { problem: expect.stringMatching(/^s3:.*secretAccessKey is wrong/) },
     });
+  });
+
+  test('the result of a check is used for 10 s, and then the bucket is checked again', async () => {
+    const { clock, dataDir } = await openReport();
+    const { storage, ...config } = await bucketConfig(dataDir);
+    let fate: Fate = 'pass';
+    const endpoint = await startLossyProxy(storage.s3!.endpoint, () => fate);
+    const s3 = { ...storage.s3!, endpoint };
+    const bucket = await open({ ...config, storage: { ...storage, s3 } }, clock);
+    const isReady = async () => (await bucket.readiness({ maySeeNames: true })).ok;
+    expect(await isReady()).toBe(true);
+    fate = 'lose';
+    clock.leap(10 * SECOND_MS);
+    expect(await isReady()).toBe(true);
+    clock.leap(1);
+    expect(await isReady()).toBe(false);
+    fate = 'pass';
+    clock.leap(10 * SECOND_MS);
+    expect(await isReady()).toBe(false);
+    clock.leap(1);
+    expect(await isReady()).toBe(true);
   });
 });
 
