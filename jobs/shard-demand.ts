@@ -20,7 +20,7 @@ export interface ShardDemand {
   /** Another worker has the shard. Does nothing while this worker asks for its lease. */
   drop(workgroupId: string): void;
   /** Opens shards that were asked for. To be called when something has changed, and regularly. */
-  pump(): void;
+  openWanted(): void;
   /** Opens no more shards. */
   stop(): void;
 }
@@ -62,8 +62,8 @@ const OPENINGS_MAX = 4;
 export function createShardDemand(options: ShardDemandOptions): ShardDemand {
   const { ownedShards, mayTakeMore, hasRoom, onNothingWanted } = options;
   const demands = new Map<string, Demand>();
-  let isPumping = false;
-  let isPumpedAgain = false;
+  let isOpening = false;
+  let isAskedAgain = false;
   let isStopped = false;
   /** The shard with the lease that is being asked for. The answer says who has it. */
   let taking: string | undefined;
@@ -97,7 +97,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     return { kind: hasRoom() ? 'takeable' : 'full' };
   }
 
-  async function openWanted(): Promise<void> {
+  async function openAllNow(): Promise<void> {
     for (const [workgroupId, entry] of inOrder()) {
       const verdict = judge(workgroupId, entry);
       switch (verdict.kind) {
@@ -106,7 +106,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
           settle(workgroupId, verdict.shard);
           break;
         case 'changing':
-          // `pump` is called again when the opening or closing has ended.
+          // `openWanted` is called again when the opening or closing has ended.
           break;
         case 'postponed':
           settle(workgroupId, undefined, { isDone: false });
@@ -114,7 +114,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
         case 'full':
           return;
         case 'takeable':
-          if (await take(workgroupId)) void ownedShards.settledLoop(workgroupId).finally(pump);
+          if (await take(workgroupId)) void ownedShards.settledLoop(workgroupId).finally(openWanted);
           // Another worker has it.
           else settle(workgroupId, undefined);
           break;
@@ -133,31 +133,31 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     }
   }
 
-  function pump(): void {
-    isPumpedAgain = true;
-    if (isPumping) return;
-    isPumping = true;
+  function openWanted(): void {
+    isAskedAgain = true;
+    if (isOpening) return;
+    isOpening = true;
     void (async () => {
-      while (isPumpedAgain) {
-        isPumpedAgain = false;
+      while (isAskedAgain) {
+        isAskedAgain = false;
         // If the store does not answer, the next round tries again.
-        await openWanted().catch(() => undefined);
+        await openAllNow().catch(() => undefined);
       }
-      isPumping = false;
+      isOpening = false;
     })();
   }
 
   return {
     want(workgroupId, { isBrief } = { isBrief: false }) {
       entryOf(workgroupId, isBrief);
-      pump();
+      openWanted();
     },
     wake(workgroupId) {
       const shard = ownedShards.openLoop(workgroupId);
       if (shard) return Promise.resolve(shard);
       const { promise, resolve } = Promise.withResolvers<ShardLoop | undefined>();
       entryOf(workgroupId, false).waiters.push(resolve);
-      pump();
+      openWanted();
       return promise;
     },
     isWanted: (workgroupId) => demands.has(workgroupId),
@@ -167,7 +167,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
       // A survey can see the new lease before this worker has the answer.
       if (workgroupId !== taking) settle(workgroupId, undefined);
     },
-    pump,
+    openWanted,
     stop() {
       isStopped = true;
       for (const workgroupId of [...demands.keys()]) settle(workgroupId, undefined);

@@ -6,7 +6,7 @@ export interface ShardRoom {
   /** True if another shard may be opened. Otherwise the shard that was idle for longest closes. */
   hasRoom(): boolean;
   /** Lets shards hibernate that are idle for long enough. */
-  tend(): void;
+  hibernateIdleShards(): void;
   stop(): void;
 }
 
@@ -73,7 +73,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, { isForced: true });
       return false;
     },
-    tend() {
+    hibernateIdleShards() {
       const open = ownedShards.openLoops();
       const ids = new Set(open.map(({ workgroupId }) => workgroupId));
       for (const id of openSinceMs.keys()) if (!ids.has(id)) openSinceMs.delete(id);

@@ -23,8 +23,8 @@ interface WorkerRoundOptions {
   workgroups: Pick<Workgroups, 'get' | 'list'>;
   overview: ShardOverview;
   ownedShards: Pick<OwnedShards, 'renew' | 'isOwned' | 'remaining'>;
-  demand: Pick<ShardDemand, 'want' | 'wanted' | 'drop' | 'pump'>;
-  room: Pick<ShardRoom, 'tend'>;
+  demand: Pick<ShardDemand, 'want' | 'wanted' | 'drop' | 'openWanted'>;
+  room: Pick<ShardRoom, 'hibernateIdleShards'>;
   handovers: Pick<Handovers, 'handOver'>;
   /** Begins in the background each minute, and when the clock of the machine was set. Never throws. */
   review: (how: { isClockSet: boolean }) => Promise<void>;
@@ -62,8 +62,8 @@ export function createWorkerRound(options: WorkerRoundOptions): WorkerRound {
       const handOver = (id: string, shareMax: number) => void handovers.handOver(id, 'handed-over', shareMax);
       balanceShards(ownedShards.remaining(), { survey: overview.newest(), handOver, logger });
       lastAtMs = clock.now();
-      demand.pump();
-      room.tend();
+      demand.openWanted();
+      room.hibernateIdleShards();
       const isClockSet = isClockSetNow();
       if (!isClockSet && lastAtMs - reviewedAtMs < REVIEW_MS) return;
       reviewedAtMs = lastAtMs;

@@ -74,7 +74,7 @@ export function createWorkerShards(options: WorkerShardsOptions): WorkerShards {
     hasNews,
     // A shard that had to make room still needs a worker.
     onMadeRoom: demand.want,
-    onRoom: demand.pump,
+    onRoom: demand.openWanted,
   });
   const wakeUps = createWakeUps({
     workgroups,

@@ -53,7 +53,7 @@ test('at most four shards are opened at the same time, and callers that wait com
   expect(opened.slice(4)).toEqual(['open z', 'open e', 'open f']);
 });
 
-test('without room nothing is opened until the next call of pump', async () => {
+test('without room nothing is opened until the next call of openWanted', async () => {
   const { demand, events, limits } = setUp();
   limits.hasRoom = false;
   demand.want('a');
@@ -61,7 +61,7 @@ test('without room nothing is opened until the next call of pump', async () => {
   await settled();
   expect(events).toEqual([]);
   limits.hasRoom = true;
-  demand.pump();
+  demand.openWanted();
   expect((await woken)?.workgroupId).toBe('b');
 });
 

@@ -25,7 +25,7 @@ test('shards that are idle for long enough hibernate, and others stay open', asy
   const { room, open, idleMs, events, rooms } = setUp(10);
   await open('long', 'short', 'busy');
   idleMs.set('long', HIBERNATE_AFTER_MS).set('short', HIBERNATE_AFTER_MS - 1);
-  room.tend();
+  room.hibernateIdleShards();
   await settled();
   expect(events).toEqual(['close long', 'hibernated long']);
   expect(rooms()).toBe(1);
@@ -36,13 +36,13 @@ test('four shards hibernate at the same time, and the longest idle one begins', 
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   await open(...ids);
   for (const [index, id] of ids.entries()) idleMs.set(id, HIBERNATE_AFTER_MS + index);
-  room.tend();
-  room.tend();
+  room.hibernateIdleShards();
+  room.hibernateIdleShards();
   await settled();
   expect(events.filter((event) => event.startsWith('hibernated')).sort()).toEqual(
     ['c', 'd', 'e', 'f'].map((id) => `hibernated ${id}`),
   );
-  room.tend();
+  room.hibernateIdleShards();
   await settled();
   expect(events.filter((event) => event.startsWith('hibernated'))).toHaveLength(6);
 });
@@ -52,7 +52,7 @@ test('a shard that has news while it is asked stays open', async () => {
   await open('a');
   idleMs.set('a', HIBERNATE_AFTER_MS);
   restless.add('a');
-  room.tend();
+  room.hibernateIdleShards();
   await settled();
   expect([events, made]).toEqual([[], []]);
   expect(ownedShards.openLoop('a')).toBeDefined();
@@ -80,7 +80,7 @@ test('a busy shard makes room after its turn, and is wanted again', async () => 
   const { room, open, restless, events, made } = setUp(1);
   await open('a');
   restless.add('a');
-  room.tend();
+  room.hibernateIdleShards();
   ms += 14_999;
   expect(room.hasRoom()).toBe(false);
   await settled();
@@ -97,7 +97,7 @@ test('shards that nothing can wake stay open, and others are opened beside them'
   const { room, open, idleMs, events } = setUp(1, ['upstream']);
   await open('upstream');
   idleMs.set('upstream', HIBERNATE_AFTER_MS);
-  room.tend();
+  room.hibernateIdleShards();
   expect(room.hasRoom()).toBe(true);
   await settled();
   expect(events).toEqual([]);
