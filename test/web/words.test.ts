@@ -134,7 +134,14 @@ describe('flags', () => {
     ]);
     expect(flagText('rebase')).toBe('jump (rebase): the register jumped, and the jump is not counted');
   });
-  test('the worst comes first, and an unknown flag is doubtful', () => {
+  test('each flag has its rank, the worst come first, and an unknown flag is doubtful', () => {
+    const flags = Object.keys(flagWords);
+    expect(Object.groupBy(flags, (flag) => worstRank([flag])!)).toEqual({
+      bad: ['unavailable', 'contradicted', 'incomplete'],
+      doubtful: ['mixed', 'undeclared', 'partial', 'gap', 'rebase', 'substituted', 'estimated'],
+      noted: ['spike', 'glitch', 'reset', 'rollover', 'carry_over', 'jitter', 'corrected'],
+    });
+    expect(sortFlags(flags.toReversed())).toEqual(flags);
     expect(sortFlags(['reset', 'partial', 'contradicted'])).toEqual(['contradicted', 'partial', 'reset']);
     expect([
       worstRank(['reset']),
