@@ -97,7 +97,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     return { kind: hasRoom() ? 'takeable' : 'full' };
   }
 
-  async function openAllNow(): Promise<void> {
+  async function openTakeable(): Promise<void> {
     for (const [workgroupId, entry] of inOrder()) {
       const verdict = judge(workgroupId, entry);
       switch (verdict.kind) {
@@ -141,7 +141,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
       while (isAskedAgain) {
         isAskedAgain = false;
         // If the store does not answer, the next round tries again.
-        await openAllNow().catch(() => undefined);
+        await openTakeable().catch(() => undefined);
       }
       isOpening = false;
     })();
