@@ -50,7 +50,8 @@ UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM re
 -- Computes the intervals between neighbouring values of the registers of the upload.
 -- register_interval:
 --   meter_code, start_ms, end_ms
---   energy_wh   null: the register fell, so the energy is unknown
+--   energy_wh   to a thousandth of a Wh, because a difference of two DOUBLEs has more digits than the values;
+--               null: the register fell, so the energy is unknown
 --   direction   see create_incoming
 --   quality     the worse one of the two values; fault: the register fell
 CREATE OR REPLACE TEMP TABLE register_interval AS
