@@ -91,3 +91,37 @@ test('a backup does not replace the data of a bucket without force', async () =>
   });
   expect(await keysOf(store)).toEqual(keys);
 });
+
+test('a copy that loses its objects is made three times, and any other failure ends the restore at once', async () => {
+  const { options } = await backupOf(3);
+  const store = folderStore();
+  const puts = new Map<string, number>();
+  const counting: ObjectStore = {
+    ...store,
+    async put(key, content) {
+      puts.set(key, (puts.get(key) ?? 0) + 1);
+      await store.put(key, content);
+    },
+  };
+  /** Loses what was copied before the restore looks for it. */
+  const losing: ObjectStore = {
+    ...counting,
+    async *list(...asked) {
+      for (const key of puts.keys()) await store.remove(key);
+      yield* store.list(...asked);
+    },
+  };
+  await expect(restoreBackup(losing, options)).rejects.toMatchObject({ code: 'ObjectMissing' });
+  expect(new Set(puts.values())).toEqual(new Set([3]));
+
+  puts.clear();
+  let failures = 0;
+  const failing: ObjectStore = {
+    ...counting,
+    async *list(...asked) {
+      if (puts.size > 0) throw new Error(`the bucket is away, ${++failures}`);
+      yield* store.list(...asked);
+    },
+  };
+  await expect(restoreBackup(failing, options)).rejects.toThrow('the bucket is away, 1');
+});
