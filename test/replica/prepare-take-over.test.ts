@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/time.ts';
 import { preparedAt, prepareTakeOver, removeAllPrepared } from '../../src/replica/prepare-take-over.ts';
 import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
@@ -63,23 +63,24 @@ async function handedOver(store: ObjectStore) {
   return { next, content, last, prepared: preparedAt(next.warehousePath, next.root) };
 }
 
-describe.each(stores)('a replica in a $kind', ({ open }) => {
-  test.runIf(isFull)(
-    'a prepared successor fetches only the last pack, and has the same warehouse',
-    async () => {
-      const store = await open();
-      const { next, content, last, prepared } = await handedOver(store);
-      const { taken, fetched } = await takeOverPrepared(next, store);
-      expect(taken).toMatchObject({ warehouse: 'restored', claim: { ownerEpoch: '2' } });
-      expect(fetched).toEqual([last.snapshot.pack]);
-      expect([existsSync(prepared.root), existsSync(prepared.warehouse)]).toEqual([false, false]);
-      const plain = machine();
-      await takeOver(plain, store);
-      expect(entriesOf(join(next.root, 'snapshots'))).toEqual(entriesOf(join(plain.root, 'snapshots')));
-      expect(await contentOf(next, store)).toEqual(content);
-    },
-  );
-});
+/** A folder, because it needs no server. In the full set a bucket. */
+const preparedStores = isFull ? stores : [{ kind: 'folder', open: async () => openFolder() }];
+
+test.each(preparedStores)(
+  'a prepared successor of a $kind fetches only the last pack, and has the same warehouse',
+  async ({ open }) => {
+    const store = await open();
+    const { next, content, last, prepared } = await handedOver(store);
+    const { taken, fetched } = await takeOverPrepared(next, store);
+    expect(taken).toMatchObject({ warehouse: 'restored', claim: { ownerEpoch: '2' } });
+    expect(fetched).toEqual([last.snapshot.pack]);
+    expect([existsSync(prepared.root), existsSync(prepared.warehouse)]).toEqual([false, false]);
+    const plain = machine();
+    await takeOver(plain, store);
+    expect(entriesOf(join(next.root, 'snapshots'))).toEqual(entriesOf(join(plain.root, 'snapshots')));
+    expect(await contentOf(next, store)).toEqual(content);
+  },
+);
 
 test.runIf(isSoak)('a prepared warehouse that is damaged is mended', async () => {
   const store = openFolder();
