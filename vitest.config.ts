@@ -2,7 +2,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
-import { onlyInSoak, refuseSoakFiles } from './test/support/only-in-soak.ts';
+import { noteSoakFiles, onlyInSoak } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
 import { readSqlFiles } from './test/support/read-sql-files.ts';
 import { isFull, TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
@@ -44,7 +44,8 @@ const alone = [
 
 /** Files that only the soak runs. */
 const skippedFiles = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
-if (skippedFiles.length > 0) refuseSoakFiles(process.argv);
+const soakNote = skippedFiles.length > 0 ? noteSoakFiles(process.argv.slice(2)) : undefined;
+if (soakNote !== undefined) process.stderr.write(`${soakNote}\n`);
 
 /** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];

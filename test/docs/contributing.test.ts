@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import biome from '../../biome.json' with { type: 'json' };
 import packageFile from '../../package.json' with { type: 'json' };
 import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
-import { onlyInSoak, refuseSoakFiles } from '../support/only-in-soak.ts';
+import { noteSoakFiles, onlyInSoak } from '../support/only-in-soak.ts';
 import { pages, repositoryRoot } from '../support/readme.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -89,13 +89,16 @@ test('what a recipe, or the table of behaviours, says to be in a file or folder 
     ]);
 });
 
-test('a file of the soak that a command names is refused with the command that runs it', () => {
+test('a file of the soak that a command names is left out, and refused if nothing else is named', () => {
   const [path] = onlyInSoak;
-  for (const named of [path!, `./${path}`, join(repositoryRoot, path!)])
-    expect(() => refuseSoakFiles(['run', 'test/lib/time.test.ts', named])).toThrow(
-      `run: WATTLINE_SOAK=1 vitest run ${path}`,
-    );
-  expect(() => refuseSoakFiles(['run', 'test/lib/time.test.ts', '-t', 'soak', dirname(path!)])).not.toThrow();
+  const words = `only in the soak: ${path}; run: WATTLINE_SOAK=1 vitest run ${path}`;
+  for (const named of [path!, `./${path}`, join(repositoryRoot, path!), basename(path!)]) {
+    expect(() => noteSoakFiles(['run', named, '-t', 'a name', '--outputFile=a/b'])).toThrow(words);
+    for (const other of ['test/lib/time.test.ts', 'test/lib', 'golden.test'])
+      expect(noteSoakFiles(['run', other, named])).toBe(words);
+  }
+  expect(noteSoakFiles(['run', 'test/lib/time.test.ts', '-t', 'soak', dirname(path!)])).toBeUndefined();
+  expect(noteSoakFiles(['run'])).toBeUndefined();
 });
 
 test('the table of faults has the numbers of the tests: together 50 in the full set and 500 in the soak', () => {

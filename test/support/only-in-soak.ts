@@ -65,18 +65,20 @@ export const onlyInSoak: readonly string[] = [
 ];
 
 /**
- * Refuses a command that names a file of the soak, because Vitest would leave the file out without saying so.
- * @param args of Vitest
- * @throws Error with the command to use
+ * Says which files of a command run only in the soak, because Vitest leaves them out without saying so.
+ * @param args of Vitest. One with a slash or `.test` names files, unless it is an option
+ * @returns the words about the files that are left out; undefined if there are none
+ * @throws Error with the same words if the command names no other files
  */
-export function refuseSoakFiles(args: readonly string[]): void {
-  const named = onlyInSoak.filter((path) =>
-    args.some(
-      (arg) => arg.endsWith('.test.ts') && (arg.endsWith(`/${path}`) || `/${path}`.endsWith(`/${arg}`)),
-    ),
-  );
-  if (named.length > 0)
-    throw new Error(
-      `only in the soak: ${named.join(', ')}; run: WATTLINE_SOAK=1 vitest run ${named.join(' ')}`,
+export function noteSoakFiles(args: readonly string[]): string | undefined {
+  const named = args.filter((arg) => /^(?!-).*(?:\/|\.test)/.test(arg));
+  const inSoak = (arg: string) =>
+    onlyInSoak.find(
+      (path) => arg.endsWith('.test.ts') && (arg.endsWith(`/${path}`) || `/${path}`.endsWith(`/${arg}`)),
     );
+  const paths = named.map(inSoak).filter((path) => path !== undefined);
+  if (paths.length === 0) return undefined;
+  const note = `only in the soak: ${paths.join(', ')}; run: WATTLINE_SOAK=1 vitest run ${paths.join(' ')}`;
+  if (paths.length === named.length) throw new Error(note);
+  return note;
 }
