@@ -23,6 +23,7 @@ import {
   prepareStreams,
   type Received,
 } from './prepare-past.ts';
+import { usesService } from './uses-service.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -54,13 +55,20 @@ export const ISLAND_ZONE = 'Australia/Lord_Howe';
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
- * Starts `wattline up` once for all tests of the page. Workgroup `home` has eight days of a simulated site,
- * `shop` a register that was misread at 13:00 yesterday, a budget and an unreadable value, `mended` the same
- * register for tests that correct it, `island` a day on which the clocks have changed, `plants` days of 400
- * devices (three years in the full run), and `empty` nothing. `past` has closed days that were restated, a
- * meter that is uploaded, and a gap that can be filled; `torn` a gap that cannot.
+ * Starts `wattline up` once for all tests of the page, if one of them runs. Workgroup `home` has eight days
+ * of a simulated site, `shop` a register that was misread at 13:00 yesterday, a budget and an unreadable
+ * value, `mended` the same register for tests that correct it, `island` a day on which the clocks have
+ * changed, `plants` days of 400 devices (three years in the full run), and `empty` nothing. `past` has
+ * closed days that were restated, a meter that is uploaded, and a gap that can be filled; `torn` a gap that
+ * cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const { config, state } = project.vitest;
+  // In watch mode other files can be chosen later.
+  if (!config.watch && !usesService(state.getPaths(), { isFull })) {
+    project.provide('page', undefined);
+    return undefined;
+  }
   // The general setup does not build it for test files that only use the service of this setup.
   await buildProgram();
   const browser = findBrowser();
