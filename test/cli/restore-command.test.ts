@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { backupState, STATE_FOLDER } from '../../src/backup/backup-state.ts';
 import { commitSnapshot } from '../../src/backup/commit-snapshot.ts';
-import { configSchema } from '../../src/config/config.ts';
+import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { type Clock, HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
@@ -15,13 +15,16 @@ import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
+const oneWorkgroup = 'is missing: name a workgroup, because each one numbers its own commits';
+
 /** A new machine with two workgroups, and an empty place of backups. */
-function setUp() {
+function setUp(more: ConfigInput = {}) {
   const cwd = tempDir();
   const workgroups = ['early', 'late'].map((id) => ({ id }));
-  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ workgroups }));
+  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ workgroups, ...more }));
   const place = tempDir();
   return {
+    cwd,
     place,
     dataDir: join(cwd, 'data'),
     restore: (...args: string[]) => runCommand(['restore', place, ...args], { cwd }),
@@ -79,10 +82,16 @@ test('two workgroups with commits of different times get the state of the later 
 test('the number of a commit is refused for several workgroups, and accepted for one', async () => {
   const { restore } = setUp();
   const { code, stderr } = await restore('--at', '1');
-  expect(code).toBe(2);
-  expect(stderr).toContain('is missing: name a workgroup, because each one numbers its own commits');
+  expect([code, stderr]).toEqual([2, expect.stringContaining(oneWorkgroup)]);
   expect((await restore('--at', '1', '-w', 'early')).stderr).toContain('has nothing to restore');
   expect((await restore('--at', '2026-11-22T18:00:00Z')).stderr).toContain('has nothing to restore');
+});
+
+test('it is also refused for several workgroups in a bucket, before anything is asked of the bucket', async () => {
+  const s3 = { endpoint: 'http://127.0.0.1:1', bucket: 'none', accessKeyId: 'a', secretAccessKey: 's' };
+  const { cwd } = setUp({ storage: { s3 } });
+  const { code, stderr } = await runCommand(['restore', '--at', '1'], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(oneWorkgroup)]);
 });
 
 test.each(['stream', 'worker'] as const)('a restore is refused while only a %s runs', async (role) => {
