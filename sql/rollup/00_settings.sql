@@ -10,7 +10,7 @@
 --         by hand.
 
 -- name: create_stream_setting
--- Creates the table of the configured streams.
+-- Makes the table of the configured streams. $streams: JSON array of its rows.
 -- stream_setting:
 --   stream_id
 --   position                  place of the stream in the configuration
@@ -27,14 +27,15 @@
 --   net, within_day, sampling, label_end
 --   interval_ms, max_gap_ms   null: learnt
 --   direction                 null: both directions count
-CREATE OR REPLACE TEMP TABLE stream_setting (
-  stream_id INTEGER, position INTEGER, after_batch BIGINT,
-  table_name VARCHAR, field VARCHAR, field_pointer VARCHAR, unit_pointer VARCHAR, as_source VARCHAR,
-  method VARCHAR, dimension VARCHAR, factor DOUBLE, multiplier DOUBLE,
-  max_power_w DOUBLE, jitter_wh DOUBLE, modulus_wh DOUBLE,
-  net BOOLEAN, within_day BOOLEAN, sampling VARCHAR, label_end BOOLEAN, interval_ms BIGINT, max_gap_ms BIGINT,
-  direction VARCHAR
-);
+CREATE OR REPLACE TEMP TABLE stream_setting AS
+SELECT unnest(from_json($streams::JSON, '[{
+    "stream_id": "INTEGER", "position": "INTEGER", "after_batch": "BIGINT", "table_name": "VARCHAR",
+    "field": "VARCHAR", "field_pointer": "VARCHAR", "unit_pointer": "VARCHAR", "as_source": "VARCHAR",
+    "method": "VARCHAR", "dimension": "VARCHAR", "factor": "DOUBLE", "multiplier": "DOUBLE",
+    "max_power_w": "DOUBLE", "jitter_wh": "DOUBLE", "modulus_wh": "DOUBLE", "net": "BOOLEAN",
+    "within_day": "BOOLEAN", "sampling": "VARCHAR", "label_end": "BOOLEAN", "interval_ms": "BIGINT",
+    "max_gap_ms": "BIGINT", "direction": "VARCHAR"
+  }]'), recursive := true);
 
 -- name: create_unit_factor
 -- Creates the table of the units that a reading can name in a field of its own.
@@ -103,18 +104,6 @@ CREATE OR REPLACE TEMP TABLE midnight_anchor (
   mark_before DOUBLE, midnight_ms BIGINT, midnight_value DOUBLE, estimated BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);
-
--- name: add_stream_settings
--- Fills stream_setting with the configured streams. $streams: JSON array of its rows.
-INSERT INTO stream_setting BY NAME
-SELECT unnest(from_json($streams::JSON, '[{
-    "stream_id": "INTEGER", "position": "INTEGER", "after_batch": "BIGINT", "table_name": "VARCHAR",
-    "field": "VARCHAR", "field_pointer": "VARCHAR", "unit_pointer": "VARCHAR", "as_source": "VARCHAR",
-    "method": "VARCHAR", "dimension": "VARCHAR", "factor": "DOUBLE", "multiplier": "DOUBLE",
-    "max_power_w": "DOUBLE", "jitter_wh": "DOUBLE", "modulus_wh": "DOUBLE", "net": "BOOLEAN",
-    "within_day": "BOOLEAN", "sampling": "VARCHAR", "label_end": "BOOLEAN", "interval_ms": "BIGINT",
-    "max_gap_ms": "BIGINT", "direction": "VARCHAR"
-  }]'), recursive := true);
 
 -- name: add_stream_register_change
 -- Adds one declared change of a register, with values in Wh.

@@ -182,7 +182,6 @@ const MACROS = [
 
 /** The statements that create the tables of the settings, and two tables that are read with them. */
 const SETTING_TABLES = [
-  'create_stream_setting',
   'create_unit_factor',
   'create_stream_register_change',
   'create_restated_stream',
@@ -222,7 +221,7 @@ interface BoundStream {
 /** Fills the temporary tables of the settings. */
 async function fillSettings(connection: DuckDBConnection, streams: readonly BoundStream[]): Promise<void> {
   const rows = streams.map(settingRow);
-  await query(connection, 'rollup/add_stream_settings', { streams: JSON.stringify(rows) });
+  await query(connection, 'rollup/create_stream_setting', { streams: JSON.stringify(rows) });
   for (const { stream, streamId } of streams) {
     const { factor } = energyUnit(stream);
     for (const change of stream.registerChanges) {
