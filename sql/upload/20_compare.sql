@@ -26,7 +26,9 @@ WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded_ti
   AND meter_reading.end_ms > uploaded_time.from_ms;
 
 -- name: find_current_registers
--- Selects the current register values of the meters and times of the upload.
+-- Selects the current register values of the meters and times of the upload, as find_current_intervals does.
+-- The time of their upload is left out: it is shown of rows that are covered in part, and a value has no
+-- length.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH uploaded_time AS (
   -- From the first to the last row of each meter.
@@ -34,7 +36,7 @@ WITH uploaded_time AS (
 )
 SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_ms,
   meter_register.at_ms AS end_ms, meter_register.value_wh AS amount_wh, meter_register.direction,
-  meter_register.quality, NULL::VARCHAR AS scenario, meter_register.revision, 0 AS received_at_ms
+  meter_register.quality, NULL::VARCHAR AS scenario, meter_register.revision, NULL::BIGINT AS received_at_ms
 FROM meter_register JOIN uploaded_time USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded_time.from_ms AND uploaded_time.to_ms;
 
