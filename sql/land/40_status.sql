@@ -14,12 +14,12 @@
 --   restated_count   versions of days that differ from a final version
 --   name_count, schema_number
 SELECT
-  (SELECT count(*) FROM message) AS message_count,
-  (SELECT count(*) FROM batch) AS batch_count,
-  (SELECT count(*) FROM gap WHERE closed_at_ms IS NULL) AS gap_count,
+  (SELECT count(*) FROM message)::DOUBLE AS message_count,
+  (SELECT count(*) FROM batch)::DOUBLE AS batch_count,
+  (SELECT count(*) FROM gap WHERE closed_at_ms IS NULL)::DOUBLE AS gap_count,
   (SELECT coalesce(sum(to_time_ms - from_time_ms), 0)::DOUBLE FROM gap WHERE closed_at_ms IS NULL) AS gap_open_ms,
-  (SELECT count(*) FROM daily_energy_history WHERE status = 'restated') AS restated_count,
-  (SELECT count(*) FROM name) AS name_count,
+  (SELECT count(*) FROM daily_energy_history WHERE status = 'restated')::DOUBLE AS restated_count,
+  (SELECT count(*) FROM name)::DOUBLE AS name_count,
   (SELECT max(number) FROM schema_migration) AS schema_number;
 
 -- name: count_quarantine_reasons
@@ -56,13 +56,16 @@ WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT;
 -- Returns imports that do not count yet: those that are landing, and those that were given up and are the
 -- last import of their path, unless their content has landed since then from another path.
 -- Columns: path, state, rows_read, updated_at_ms
-SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
-FROM import_file
-QUALIFY state = 'landing' OR (
-  state = 'dropped'
-  AND import_id = max(import_id) OVER (PARTITION BY path)
-  AND import_id > coalesce(max(import_id) FILTER (state = 'landed') OVER (PARTITION BY content_hash), -1)
+WITH import AS (
+  -- All imports. landed_id: the last import that has landed with the same content; null: none.
+  SELECT import_id, path, state, rows_read, updated_at_ms,
+    import_id = max(import_id) OVER (PARTITION BY path) AS is_last_of_path,
+    max(import_id) FILTER (state = 'landed') OVER (PARTITION BY content_hash) AS landed_id
+  FROM import_file
 )
+SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
+FROM import
+WHERE state = 'landing' OR (state = 'dropped' AND is_last_of_path AND (landed_id IS NULL OR import_id > landed_id))
 ORDER BY import_id;
 
 -- name: find_taken_in

@@ -1,6 +1,7 @@
+import { formatCountOf } from '../lib/format-count.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import { joinSpans } from './explain-register.ts';
-import { counted, plainDuration, plainNumber } from './explain-words.ts';
+import { plainDuration, plainNumber } from './explain-words.ts';
 import type { Day, Span } from './explained-day.ts';
 
 /** The parts of the day that no span covers. */
@@ -30,6 +31,6 @@ export function coverageText(
     .slice(0, STRETCHES_LISTED_MAX)
     .map(({ fromMs, toMs }) => `${clock(fromMs)} to ${clock(toMs)}`);
   const left = uncovered.length - named.length;
-  const more = left > 0 ? ` and ${counted(left, 'more stretch')}` : '';
+  const more = left > 0 ? ` and ${formatCountOf(left, 'more stretch', 'more stretches')}` : '';
   return `${text}; not ${named.join(', ')}${more}`;
 }

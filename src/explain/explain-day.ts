@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../lib/time.ts';
 import { bindStoredStreams } from '../rollup/bind-streams.ts';
 import { createTemporaryTables, type RollUpContext, runStatement } from '../rollup/rollup-context.ts';
@@ -8,7 +9,7 @@ import { query } from '../warehouse/query.ts';
 import { explainDevice } from './explain-device.ts';
 import { describeSeries, readSeries, type Series } from './explain-series.ts';
 import { explainSource } from './explain-source.ts';
-import { counted, instant, plainNumber, timeOfDayFormat } from './explain-words.ts';
+import { instant, plainNumber, timeOfDayFormat } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
 import type { ExplainArgs, Explained, ExplainedDevice, ExplainedSource } from './explained-schema.ts';
 
@@ -74,11 +75,12 @@ async function explain(
   }
   await declareDevices(connection, workgroup);
   const wholeDevice = all.length === 0 ? null : await explainDevice(connection, { device, day });
-  const counting = wholeDevice?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
-  const counted = source === undefined ? sources.filter((one) => counting.includes(one.source)) : sources;
+  const countingSources = wholeDevice?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
+  const added =
+    source === undefined ? sources.filter((one) => countingSources.includes(one.source)) : sources;
   const energyWh =
     source === undefined ? (wholeDevice?.energyWh ?? null) : (sources[0]?.result?.energyWh ?? null);
-  const { outcome, text } = judge({
+  const { outcome, text } = describeOutcome({
     date,
     timezone,
     day,
@@ -86,7 +88,7 @@ async function explain(
     all,
     source,
     sources,
-    counted,
+    added,
     wholeDevice,
     energyWh,
   });
@@ -103,7 +105,7 @@ async function explain(
     text,
     takenIn: await readTakenIn(connection),
     energyWh,
-    countingSources: counting,
+    countingSources,
     wholeDevice,
     sources,
     known: all.map(describeSeries),
@@ -131,7 +133,7 @@ async function hasVersions(
   return (await query(connection, 'explain/find_versions', key)).length > 0;
 }
 
-function judge(facts: {
+function describeOutcome(facts: {
   date: LocalDate;
   timezone: string;
   day: Day;
@@ -139,12 +141,12 @@ function judge(facts: {
   all: readonly Series[];
   source: string | undefined;
   sources: readonly ExplainedSource[];
-  /** The sources that count for the device, and the rule. */
-  counted: readonly ExplainedSource[];
+  /** The sources whose energy is added up. */
+  added: readonly ExplainedSource[];
   wholeDevice: ExplainedDevice | null;
   energyWh: number | null;
 }): Pick<Explained, 'outcome' | 'text'> {
-  const { date, timezone, day, nowMs, all, source, sources, counted: own, wholeDevice, energyWh } = facts;
+  const { date, timezone, day, nowMs, all, source, sources, added, wholeDevice, energyWh } = facts;
   if (all.length === 0) {
     return {
       outcome: 'unknown_device',
@@ -172,7 +174,7 @@ function judge(facts: {
   if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };
   return {
     outcome: 'explained',
-    text: `${plainNumber(energyWh)} Wh${own.length > 1 ? `, from ${counted(own.length, 'source')}` : ''}${running}`,
+    text: `${plainNumber(energyWh)} Wh${added.length > 1 ? `, from ${formatCountOf(added.length, 'source')}` : ''}${running}`,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { formatCountOf } from '../lib/format-count.ts';
 import { query } from '../warehouse/query.ts';
 import { joinSpans } from './explain-register.ts';
-import { counted, instant, plainDuration, plainNumber } from './explain-words.ts';
+import { instant, plainDuration, plainNumber } from './explain-words.ts';
 import { type Day, EXPLAINED_ROWS_MAX, type Span } from './explained-day.ts';
 import type { Event, Part, Sum } from './explained-schema.ts';
 
@@ -82,7 +83,7 @@ export function powerSum({ count, sumNwh, sumWh }: PowerTrace): Omit<Sum, 'agree
   return {
     energyWh: sumWh,
     exactWh,
-    text: `${counted(count, 'part')}, together ${groupDigits(exactWh)} Wh${exactWh === String(sumWh) ? '' : `, rounded ${plainNumber(sumWh)} Wh`}`,
+    text: `${formatCountOf(count, 'part')}, together ${groupDigits(exactWh)} Wh${exactWh === String(sumWh) ? '' : `, rounded ${plainNumber(sumWh)} Wh`}`,
   };
 }
 

@@ -1,10 +1,11 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
+import { formatCountOf } from '../lib/format-count.ts';
 import { formatInstantOrNull } from '../lib/time.ts';
 import { type VersionCause, versionCauses } from '../rollup/version-causes.ts';
 import { query } from '../warehouse/query.ts';
 import { percentText } from './explain-series.ts';
-import { counted, instant, plainNumber } from './explain-words.ts';
+import { instant, plainNumber } from './explain-words.ts';
 import type { Day, Span } from './explained-day.ts';
 import type { ExplainedCorrection, Version, VersionBatch } from './explained-schema.ts';
 
@@ -151,7 +152,7 @@ function sentence(
     ', ',
   );
   const what = changes.length > 0 ? `${changes.join('; ')}: ` : '';
-  const readingsSentence = `${counted(readings, 'reading')} in ${batches.length === 1 ? `batch ${batches[0]!.batch}` : counted(batches.length, 'batch')} from ${origins}`;
+  const readingsSentence = `${formatCountOf(readings, 'reading')} in ${batches.length === 1 ? `batch ${batches[0]!.batch}` : formatCountOf(batches.length, 'batch', 'batches')} from ${origins}`;
   if (!isLater) return batches.length === 0 ? `${what}nothing is known of its readings` : readingsSentence;
   const others =
     causes?.items.filter((cause) => !bringsReadings.has(cause)).map((cause) => versionCauses[cause]) ?? [];

@@ -43,11 +43,6 @@ export function secondsText(milliseconds: number): string {
   return `${plainNumber(milliseconds / SECOND_MS)} s`;
 }
 
-/** `1 reading`, `2 readings`, `2 batches`. */
-export function counted(count: number, what: string): string {
-  return `${plainNumber(count)} ${what}${count === 1 ? '' : what.endsWith('ch') ? 'es' : 's'}`;
-}
-
 /** `a, b and c` */
 export function listOf(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), names.at(-1) ?? ''].filter(Boolean).join(' and ');

@@ -70,11 +70,22 @@ export interface UnfinishedImport {
   updatedAtMs: UtcMs;
 }
 
+type CountsRow = Record<
+  | 'schema_number'
+  | 'message_count'
+  | 'batch_count'
+  | 'gap_count'
+  | 'gap_open_ms'
+  | 'restated_count'
+  | 'name_count',
+  number
+>;
+
 export async function readShardStatus(
   connection: DuckDBConnection,
   { nowMs, ...shard }: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'> & { nowMs: UtcMs },
 ): Promise<ShardStatus> {
-  const [counts] = await query<Record<string, bigint | number>>(connection, 'land/count_landed');
+  const [counts] = await query<CountsRow>(connection, 'land/count_landed');
   const reasons = await query<{ reason: string; readings: number }>(
     connection,
     'land/count_quarantine_reasons',
@@ -100,14 +111,13 @@ export async function readShardStatus(
     },
   );
   const checkpoints = await readCheckpoints(connection);
-  const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return {
     ...shard,
-    schema: count('schema_number'),
+    schema: counts!.schema_number,
     checkpoints: [...checkpoints.values()],
-    messages: count('message_count'),
-    batches: count('batch_count'),
+    messages: counts!.message_count,
+    batches: counts!.batch_count,
     quarantined: reasons.reduce((sum, { readings }) => sum + readings, 0),
     quarantinedByReason: Object.fromEntries(reasons.map(({ reason, readings }) => [reason, readings])),
     setAside: setAside.map(({ since_ms, device, source, field, error }) => ({
@@ -117,10 +127,10 @@ export async function readShardStatus(
       sinceMs: since_ms,
       error,
     })),
-    gaps: count('gap_count'),
-    gapOpenMs: count('gap_open_ms'),
+    gaps: counts!.gap_count,
+    gapOpenMs: counts!.gap_open_ms,
     daysFlagged: Object.fromEntries(flags.map(({ flag, days }) => [flag, days])),
-    daysRestated: count('restated_count'),
+    daysRestated: counts!.restated_count,
     lastHour: { messages: recent!.messages, quarantined: recent!.quarantined },
     newestReadingAtMs: recent!.newest_reading_ms ?? undefined,
     devices: {
@@ -131,7 +141,7 @@ export async function readShardStatus(
       ...Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
     },
     imports: await readOpenImports(connection),
-    names: count('name_count'),
+    names: counts!.name_count,
     fileBytes: bytes(shard.path),
     walBytes: bytes(`${shard.path}.wal`),
   };

@@ -22,7 +22,11 @@ function days(energies: Record<string, number>): CaseReading[] {
   }));
 }
 
-async function tell(readings: readonly CaseReading[], settings: { devices?: object[]; roles?: object[] }) {
+async function tell(
+  readings: readonly CaseReading[],
+  settings: { devices?: object[]; roles?: object[] },
+  nowMs = Date.UTC(2030, 0, 1),
+) {
   const workgroup = workgroupSchema.parse({
     id: 'home',
     ...settings,
@@ -36,11 +40,7 @@ async function tell(readings: readonly CaseReading[], settings: { devices?: obje
     const args = { device: DEVICE, day: DAY };
     const explained = explainedSchema
       .strict()
-      .parse(
-        JSON.parse(
-          JSON.stringify(await explainDay(connection, args, { workgroup, nowMs: Date.UTC(2030, 0, 1) })),
-        ),
-      );
+      .parse(JSON.parse(JSON.stringify(await explainDay(connection, args, { workgroup, nowMs }))));
     return {
       explained,
       wholeDevice: explained.wholeDevice!,
@@ -204,4 +204,20 @@ test.runIf(isFull)('of a net register the device counts the rises, or the falls'
   expect([risen.explained.energyWh, fallen.explained.energyWh]).toEqual([1_000, 700]);
   expect(reasons(risen.wholeDevice)).toEqual({ grid: [true, 1_000, 'counts as grid_import where it rises'] });
   expect(reasons(fallen.wholeDevice)).toEqual({ grid: [true, 700, 'counts as grid_export where it falls'] });
+});
+
+test('a day that is not over is explained, and a day that has not begun is not', async () => {
+  const startMs = Date.parse(`${DAY}T00:00:00Z`);
+  const outcomeAt = async (nowMs: number) => {
+    const { outcome, text } = (await tell(days({ a: 100 }), {}, nowMs)).explained;
+    return { outcome, text };
+  };
+  expect(await outcomeAt(startMs + 1)).toEqual({
+    outcome: 'explained',
+    text: '100 Wh, and the day is not over',
+  });
+  expect(await outcomeAt(startMs - 1)).toEqual({
+    outcome: 'future',
+    text: `${DAY} has not begun in Etc/UTC`,
+  });
 });

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { coverageText, uncoveredSpans } from '../../src/explain/explain-coverage.ts';
 import { flagsOf } from '../../src/explain/explain-flags.ts';
 import {
-  counted,
   listOf,
   nearestText,
   plainDuration,
@@ -34,13 +33,8 @@ test.each([
   [DAY_MS + 5 * MINUTE_MS, '1 d'],
 ])('%d ms are "%s"', (ms, text) => expect(plainDuration(ms)).toBe(text));
 
-test('numbers, counts and lists are written for people', () => {
+test('numbers and lists are written for people', () => {
   expect([plainNumber(1_234_567.1234567), plainNumber(0.5)]).toEqual(['1,234,567.123457', '0.5']);
-  expect([counted(1, 'batch'), counted(1_000, 'batch'), counted(0, 'reading')]).toEqual([
-    '1 batch',
-    '1,000 batches',
-    '0 readings',
-  ]);
   expect([listOf([]), listOf(['a']), listOf(['a', 'b', 'c'])]).toEqual(['', 'a', 'a, b and c']);
   expect(nearestText({ before: 'x', after: null })).toBe('the last day with energy before it is x');
   expect(nearestText({ before: null, after: 'y' })).toBe('the next day with energy is y');

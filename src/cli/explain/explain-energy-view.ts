@@ -1,5 +1,6 @@
-import { counted, plainDuration, plainNumber } from '../../explain/explain-words.ts';
+import { plainDuration, plainNumber } from '../../explain/explain-words.ts';
 import type { Explained, ExplainedSource, Interval, Part } from '../../explain/explained-schema.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, HOUR_MS } from '../../lib/time.ts';
 import { formatRows, formatTable, section } from '../terminal/format-table.ts';
 import { elide, type Row, type ViewOptions, type WriteTime } from './readings-view.ts';
@@ -138,7 +139,9 @@ function describeParts(source: ExplainedSource, writeTime: WriteTime, options: V
     elide(parts, ({ covered }) => !covered, options),
   );
   const more =
-    partsLeftOut > 0 ? `${counted(partsLeftOut, 'part')} in the middle of the day are left out\n` : '';
+    partsLeftOut > 0
+      ? `${formatCountOf(partsLeftOut, 'part in the middle of the day is', 'parts in the middle of the day are')} left out\n`
+      : '';
   const title =
     source.result?.method === 'interval_energy'
       ? 'The energy of each interval as constant power, cut at quarters of an hour'

@@ -1,11 +1,5 @@
 import { sumText } from '../../explain/describe-device.ts';
-import {
-  counted,
-  nearestText,
-  plainDuration,
-  plainNumber,
-  timeOfDayFormat,
-} from '../../explain/explain-words.ts';
+import { nearestText, plainDuration, plainNumber, timeOfDayFormat } from '../../explain/explain-words.ts';
 import type {
   Explained,
   ExplainedDevice,
@@ -13,6 +7,7 @@ import type {
   Flag,
   Version,
 } from '../../explain/explained-schema.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
 import { describeEnergy } from './explain-energy-view.ts';
@@ -25,7 +20,9 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   const title = `${name ? `${name} (${device})` : device}, ${day}, ${timezone}, ${plainNumber(hours)} h`;
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
-    lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so the energy can change\n`);
+    lines.push(
+      `${formatCountOf(takenIn.batchesWaiting, 'batch is', 'batches are')} not rolled up yet, so the energy can change\n`,
+    );
   if (explained.wholeDevice && isWorthShowing(explained.wholeDevice))
     lines.push(describeDevice(explained.wholeDevice));
   const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
@@ -198,10 +195,11 @@ function describeVersion(
     for (const { batch, origin, landedAt, readings, from, to } of causes.slice(0, BATCHES_SHOWN)) {
       const when = from === to ? writeTime(from) : `${writeTime(from)} to ${writeTime(to)}`;
       lines.push(
-        `   batch ${batch} from ${origin ?? '?'}, landed ${landedAt ? writeTime.toSecond(landedAt) : '?'}: ${counted(readings, 'reading')} of ${when}`,
+        `   batch ${batch} from ${origin ?? '?'}, landed ${landedAt ? writeTime.toSecond(landedAt) : '?'}: ${formatCountOf(readings, 'reading')} of ${when}`,
       );
     }
-    if (batches > BATCHES_SHOWN) lines.push(`   and ${counted(batches - BATCHES_SHOWN, 'more batch')}`);
+    if (batches > BATCHES_SHOWN)
+      lines.push(`   and ${formatCountOf(batches - BATCHES_SHOWN, 'more batch', 'more batches')}`);
   }
   return `${lines.join('\n')}\n`;
 }

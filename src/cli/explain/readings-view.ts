@@ -1,5 +1,6 @@
-import { counted, plainNumber } from '../../explain/explain-words.ts';
+import { plainNumber } from '../../explain/explain-words.ts';
 import type { ExplainedReading, ExplainedSource } from '../../explain/explained-schema.ts';
+import { formatCountOf } from '../../lib/format-count.ts';
 import { type Column, formatTable } from '../terminal/format-table.ts';
 
 /** How a page writes instants: as local time of its day, and with seconds for the time of processing. */
@@ -89,12 +90,14 @@ export function describeReadings(
   columns.push({
     title: '',
     value: (row) =>
-      row.kind === 'more' ? `${counted(row.count, 'more reading')} (--all shows them)` : fateText(row.item),
+      row.kind === 'more'
+        ? `${formatCountOf(row.count, 'more reading')} (--all shows them)`
+        : fateText(row.item),
   });
   if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, writeTime)) });
   const more =
     readingsLeftOut > 0
-      ? `${counted(readingsLeftOut, 'reading')} in the middle of the day are left out\n`
+      ? `${formatCountOf(readingsLeftOut, 'reading in the middle of the day is', 'readings in the middle of the day are')} left out\n`
       : '';
   const all = isOneBatch ? `all landed ${landed(readings[0]!, writeTime)}\n` : '';
   return formatTable(columns, rows) + more + all;
