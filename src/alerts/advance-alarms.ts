@@ -31,7 +31,8 @@ export function advanceAlarms(
     nowMs: UtcMs;
   },
 ): AlertState {
-  const bySubject = new Map(
+  /** The findings by condition and subject. Those of known alarms are removed below. */
+  const newFindings = new Map(
     [...findings].map(([name, found]) => [name as string, new Map(found.map((one) => [one.subject, one]))]),
   );
   const underWay = new Set(
@@ -42,17 +43,19 @@ export function advanceAlarms(
   // A message without an answer may have arrived, so its recovery is sent, too.
   const isUnderWay = ({ condition, subject }: Alarm) => underWay.has(`${condition} ${subject}`);
   const continuingAlarms = state.alarms.flatMap((alarm): Alarm[] => {
+    // Nobody asks for the condition any more.
     if (!(active as readonly string[]).includes(alarm.condition)) return [];
-    const ofCondition = bySubject.get(alarm.condition);
-    if (!ofCondition) return [alarm];
-    const own = ofCondition.get(alarm.subject);
-    if (own?.isUnclear) return [alarm];
-    if (ofCondition.delete(alarm.subject))
+    const found = newFindings.get(alarm.condition);
+    // Nobody knows now whether it holds: the condition was not judged, or not for this subject.
+    if (!found || found.get(alarm.subject)?.isUnclear) return [alarm];
+    // It holds still or again, so the finding is not new.
+    if (found.delete(alarm.subject))
       return [alarm.endedAtMs === null ? alarm : { ...alarm, endedAtMs: null }];
+    // It has ended.
     if (!isUnderWay(alarm) && endsInSilence(alarm, nowMs)) return [];
     return [alarm.endedAtMs === null ? { ...alarm, endedAtMs: nowMs } : alarm];
   });
-  const opened = [...bySubject].flatMap(([condition, found]) => {
+  const opened = [...newFindings].flatMap(([condition, found]) => {
     const { isNews }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
     const isFromFirstLook = isNews === true && !state.judged.includes(condition);
     return [...found.values()]
