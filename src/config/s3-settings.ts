@@ -7,10 +7,14 @@ export const serverUrl = z
     error: 'must not contain a user or a password; use their own settings',
   });
 
-/** The address of a store. The bucket is not part of it. */
-export const storeUrl = serverUrl.refine((text) => URL.canParse(text) && new URL(text).search === '', {
-  error: 'must be the address of the storage without a path, such as "https://s3.eu-west-1.amazonaws.com"',
-});
+/** The address of a store. It may have a path, as behind a gateway. The bucket is not part of it. */
+export const storeUrl = serverUrl.refine(
+  (text) => URL.canParse(text) && new URL(text).search + new URL(text).hash === '',
+  {
+    error:
+      'must be the address of the storage without a query or a fragment, such as "https://s3.eu-west-1.amazonaws.com"',
+  },
+);
 
 export const bucketName = z
   .string()

@@ -59,3 +59,18 @@ test('secrets are not shown', () => {
   expect(shown).toContain('KEY-OF-AWS');
   expect(shown).not.toMatch(/secret of aws|session of aws/);
 });
+
+test('the address of a bucket may have a path, as behind a gateway, but no query and no fragment', () => {
+  const loadEndpoint = (endpoint: string) =>
+    load(`{ endpoint: "${endpoint}", bucket: energy, region: r, accessKeyId: K, secretAccessKey: secret }`);
+  for (const endpoint of [
+    'https://s3.example.com',
+    'http://10.0.0.1:9000/',
+    'https://example.com/gateway/s3/',
+  ])
+    expect(loadEndpoint(endpoint)).toMatchObject({ endpoint });
+  for (const end of ['?x=1', '/s3?x=1', '#x', '/s3#x'])
+    expect(() => loadEndpoint(`https://s3.example.com${end}`)).toThrow(
+      'storage.s3.endpoint: must be the address of the storage without a query or a fragment, such as "https://s3.eu-west-1.amazonaws.com"',
+    );
+});
