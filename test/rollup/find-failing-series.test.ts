@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findFailingSeries } from '../../src/rollup/find-failing-series.ts';
+import { StaleOwnerError, TerminalError, TransientError } from '../../src/lib/errors.ts';
+import { findFailingSeries, mayComeFromData } from '../../src/rollup/find-failing-series.ts';
 import type { SeriesKey } from '../../src/rollup/set-aside.ts';
 
 const keyOf = (index: number): SeriesKey => ({
@@ -41,4 +42,15 @@ test('all series that fail are found, alone or only together, and few trials are
 
 test('a failure that does not come again sets nothing aside', async () => {
   expect(await findFailingSeries([keyOf(1), keyOf(2)], async () => undefined)).toEqual([]);
+});
+
+test.each([
+  [new StaleOwnerError('acme', 1n, 2n), false],
+  [new TerminalError('WarehouseDamaged', 'the file is damaged'), false],
+  [new TransientError('DiskFull', 'the disk is full'), false],
+  [new Error('INTERRUPT Error: Interrupted!'), false],
+  [new Error('Out of Range Error: Overflow in multiplication'), true],
+  ['a text', true],
+])('%s: it may come from the data: %s', (error, expected) => {
+  expect(mayComeFromData(error)).toBe(expected);
 });

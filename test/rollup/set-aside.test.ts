@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
+import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isFull, isSoak, sampled } from '../support/rounds.ts';
@@ -214,6 +215,23 @@ test('a failure that does not depend on a series is thrown, and sets nothing asi
   await rowsOf(shard, 'ALTER TABLE renamed RENAME TO dirty_partition');
   await rollUpSite(shard, site);
   expect(await daysOf(shard, 1)).toMatchObject([{ wh: 2_000 }]);
+});
+
+test('a worker whose shard was taken stops at the first transaction, and sets nothing aside', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, post([1], [0, 1]));
+  await rowsOf(shard, 'UPDATE shard SET owner_epoch = owner_epoch + 1');
+  let transactions = 0;
+  const counted: Shard = {
+    ...shard,
+    transaction(...parameters) {
+      transactions++;
+      return shard.transaction(...parameters);
+    },
+  };
+  await expect(rollUpSite(counted, site)).rejects.toThrow(StaleOwnerError);
+  expect(transactions).toBe(1);
+  expect(await asideOf(shard)).toEqual([]);
 });
 
 test.runIf(isFull)('batches before the failing one are rolled up first', async () => {
