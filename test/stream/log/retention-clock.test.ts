@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/lib/time.ts';
 import { createRetentionClock } from '../../../src/stream/log/retention-clock.ts';
 import { TEST_START_MS } from '../../support/test-clock.ts';
@@ -11,14 +11,16 @@ function setUp(newestAgoMs?: number) {
   let nowMs = TEST_START_MS;
   let elapsedMs = 5_000.1234;
   const clock = { now: () => nowMs, elapsed: () => elapsedMs };
+  const logged: unknown[] = [];
   const retention = createRetentionClock({
     clock,
     retentionMs: RETENTION_MS,
     newestMs: newestAgoMs === undefined ? undefined : TEST_START_MS - newestAgoMs,
-    logger: silentLogger,
+    logger: pino({}, { write: (line) => void logged.push(JSON.parse(line)) }),
   });
   return {
     retention,
+    logged,
     now: () => nowMs,
     elapsed: () => elapsedMs,
     pass(ms: number) {
@@ -66,6 +68,20 @@ test('after a jump forward messages keep their full retention, and then the new 
   near(at, jumpedAtMs - 1);
   at.pass(3);
   near(at, at.now() - RETENTION_MS);
+});
+
+test('each jump of the clock is logged once, forward and back, and small adjustments and a start are not', () => {
+  const at = setUp(3 * HOUR_MS);
+  for (const setMs of [10 * HOUR_MS, 5_000, -5_000, -2 * HOUR_MS, 0]) {
+    at.set(setMs);
+    at.retention.floorMs();
+    at.pass(MINUTE_MS);
+    at.retention.floorMs();
+  }
+  expect(at.logged).toMatchObject([
+    { level: 40, msg: 'stream.clock-was-set', jumpMs: 10 * HOUR_MS },
+    { level: 40, msg: 'stream.clock-was-set', jumpMs: -2 * HOUR_MS },
+  ]);
 });
 
 test('after a start, the time continues at the newest message for one retention', () => {
