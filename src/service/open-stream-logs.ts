@@ -8,7 +8,7 @@ import { openLmdbLog, readLmdbHead } from '../stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../stream/log/memory-log.ts';
 import { readRedisHead } from '../stream/log/redis/redis-heads.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
-import type { RetentionFrom } from '../stream/log/retention-clock.ts';
+import type { RetentionFrom } from '../stream/log/retention-floor.ts';
 import type { LogHead, StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
 import { watchStreamLogs } from './watch-stream-logs.ts';

@@ -2,7 +2,7 @@ import type { HealthCheck } from '../http/health-routes.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { APPEND_BYTES_MIN, diskFullWords, readFreeBytes } from '../stream/log/log-disk.ts';
-import type { RetentionFrom } from '../stream/log/retention-clock.ts';
+import type { RetentionFrom } from '../stream/log/retention-floor.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
 const LISTED_MAX = 20;

@@ -7,14 +7,14 @@ import { repeat } from '../lib/repeat.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createIdleClosingLog, type IdleClosingLog } from './log/idle-closing-log.ts';
-import { createRetentionClock, type RetentionClock, type RetentionFrom } from './log/retention-clock.ts';
+import { createRetentionFloor, type RetentionFloor, type RetentionFrom } from './log/retention-floor.ts';
 import type { LogHead, StreamLog } from './log/stream-log.ts';
 import { createHeldReads, type HeldReads } from './rest/held-reads.ts';
 
 interface StreamOptions {
   /**
    * Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed.
-   * `retentionFrom` returns the clock of the log's messages, which is the same at each opening.
+   * `retentionFrom` returns the floor of the log's retention, which is the same at each opening.
    */
   openLog(workgroupId: string, retentionFrom: RetentionFrom): StreamLog | Promise<StreamLog>;
   /**
@@ -93,9 +93,9 @@ export function createStream(options: StreamOptions): Stream {
   };
 
   const createAgeingLog = (workgroupId: string): AgeingLog => {
-    let retention: RetentionClock | undefined;
+    let retention: RetentionFloor | undefined;
     const retentionFrom: RetentionFrom = (newestMs) => {
-      retention ??= createRetentionClock({ clock, retentionMs, newestMs, logger });
+      retention ??= createRetentionFloor({ clock, retentionMs, newestMs, logger });
       return retention;
     };
     const log = createIdleClosingLog({

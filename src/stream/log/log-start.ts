@@ -1,13 +1,13 @@
 import { laterOffset, type Offset, offsetOf } from '../../contract/offset.ts';
 import type { ChunkSpan } from './chunk.ts';
-import type { RetentionClock } from './retention-clock.ts';
+import type { RetentionFloor } from './retention-floor.ts';
 import type { LogBounds } from './stream-log.ts';
 
 /**
  * Where a log begins for its readers: messages before it were trimmed, or are too old. A message that was too
  * old once stays hidden, even if the clock is set back later.
  */
-export function createLogStart(retention: RetentionClock) {
+export function createLogStart(retention: RetentionFloor) {
   let start: Offset = 0n;
   return {
     /** No message before this offset can be read. 0 if none is known to be gone. */

@@ -7,7 +7,7 @@ import { type Chunk, joinChunk, ordinalFrom } from './chunk.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { createLogStart } from './log-start.ts';
 import { readChunks } from './read-chunks.ts';
-import { createRetentionClock, type RetentionFrom } from './retention-clock.ts';
+import { createRetentionFloor, type RetentionFrom } from './retention-floor.ts';
 import { createStoredChunks } from './stored-chunks.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from './stream-log.ts';
 import { createWaiters } from './waiters.ts';
@@ -15,7 +15,7 @@ import { createWaiters } from './waiters.ts';
 export interface LogOptions {
   clock: Clock;
   retentionMs: number;
-  /** Keeps the clock of a log that is closed and opened again. Default: each opening makes one. */
+  /** Keeps the floor of a log that is closed and opened again. Default: each opening makes one. */
   retentionFrom?: RetentionFrom | undefined;
   /** Memory for the newest messages. */
   cacheBytesMax: number;
@@ -33,7 +33,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const tail = store.tail();
   let lastOffset = tail.lastOffset;
   const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
-  const retention = options.retentionFrom?.(newestMs) ?? createRetentionClock({ ...options, newestMs });
+  const retention = options.retentionFrom?.(newestMs) ?? createRetentionFloor({ ...options, newestMs });
   const start = createLogStart(retention);
   start.noteGone(tail.trimmedThrough);
   /** The oldest chunk that can be read. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/time.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import type { ChunkSpan } from '../chunk.ts';
 import { createLogStart } from '../log-start.ts';
-import type { RetentionClock } from '../retention-clock.ts';
+import type { RetentionFloor } from '../retention-floor.ts';
 import type { LogBounds } from '../stream-log.ts';
 import type { RedisStore } from './redis-store.ts';
 
@@ -47,7 +47,7 @@ export function createRedisBounds({
   clock,
 }: {
   store: Pick<RedisStore, 'known' | 'look'>;
-  retention: RetentionClock;
+  retention: RetentionFloor;
   redis: Pick<RedisConnection, 'isReady'>;
   clock: Clock;
 }): RedisBounds {

@@ -6,7 +6,7 @@ import { type StartTimer, startSystemTimer } from '../../../lib/timer.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import { createAppendQueue, LOG_RETRY_SECONDS } from '../append-queue.ts';
 import { ordinalFrom } from '../chunk.ts';
-import { createRetentionClock } from '../retention-clock.ts';
+import { createRetentionFloor } from '../retention-floor.ts';
 import type { LogOptions } from '../sequenced-log.ts';
 import type { StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
@@ -29,7 +29,7 @@ const LOOK_EVERY_MS = SECOND_MS;
  * One script in Redis assigns the offsets and stores the messages, so all processes see one order.
  *
  * Offsets and store times use the clock of the process that appends. If a clock is behind or steps back, the
- * last offset in Redis counts instead. Each process has its own `RetentionClock`.
+ * last offset in Redis counts instead. Each process has its own `RetentionFloor`.
  *
  * Messages before the end come from memory. A read that reaches the end asks Redis for more. So every process
  * can read a message as soon as one process has acknowledged it.
@@ -44,7 +44,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const store = await openRedisStore(options);
   const { lastOffset } = store.known;
   const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
-  const retention = options.retentionFrom?.(newestMs) ?? createRetentionClock({ ...options, newestMs });
+  const retention = options.retentionFrom?.(newestMs) ?? createRetentionFloor({ ...options, newestMs });
   const bounds = createRedisBounds({ store, retention, redis, clock });
   const chunks = createRedisChunks({ ...options, store });
   const read = createRedisReader(store, bounds, chunks);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/lib/time.ts';
-import { createRetentionClock } from '../../../src/stream/log/retention-clock.ts';
+import { createRetentionFloor } from '../../../src/stream/log/retention-floor.ts';
 import { TEST_START_MS } from '../../support/test-clock.ts';
 
 const RETENTION_MS = HOUR_MS;
@@ -12,7 +12,7 @@ function setUp(newestAgoMs?: number) {
   let elapsedMs = 5_000.1234;
   const clock = { now: () => nowMs, elapsed: () => elapsedMs };
   const logged: unknown[] = [];
-  const retention = createRetentionClock({
+  const retention = createRetentionFloor({
     clock,
     retentionMs: RETENTION_MS,
     newestMs: newestAgoMs === undefined ? undefined : TEST_START_MS - newestAgoMs,

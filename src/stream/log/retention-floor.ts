@@ -1,8 +1,8 @@
 import type { Logger } from '../../lib/logger.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 
-/** Decides which messages of a log are older than the retention, even if the system's clock was set. */
-export interface RetentionClock {
+/** The earliest store time that the retention of a log keeps, even if the system's clock was set. */
+export interface RetentionFloor {
   /**
    * Messages with an earlier store time are older than the retention. The result can become lower when the
    * clock is set back. The function must also be called at each append, so that it notices each jump of the
@@ -11,11 +11,8 @@ export interface RetentionClock {
   floorMs(): UtcMs;
 }
 
-/**
- * Returns the clock of a log that is being opened.
- * @param newestMs see `createRetentionClock`
- */
-export type RetentionFrom = (newestMs: UtcMs | undefined) => RetentionClock;
+/** Returns the floor of a log that is being opened. `newestMs`: see the options of `createRetentionFloor`. */
+export type RetentionFrom = (newestMs: UtcMs | undefined) => RetentionFloor;
 
 /**
  * If the clock moves by more than this beside the time that has passed, it was set. Smaller differences are
@@ -39,14 +36,14 @@ interface Span {
  * - If the clock is set back, messages stay for longer, because new messages continue at the last store time.
  * - After a start nobody knows how much time has passed since the newest message, and the clock may be wrong.
  *   So the time is assumed to continue at the newest message for one retention.
- * @param options `newestMs`: the store time of the newest message; undefined for an empty log
  */
-export function createRetentionClock(options: {
+export function createRetentionFloor(options: {
   clock: Clock;
   retentionMs: number;
+  /** The store time of the newest message. Undefined for an empty log. */
   newestMs: UtcMs | undefined;
   logger: Logger;
-}): RetentionClock {
+}): RetentionFloor {
   const { clock, retentionMs, newestMs, logger } = options;
   const startElapsedMs = elapsedOf(clock);
   const first: Span = {
