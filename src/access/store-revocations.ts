@@ -34,15 +34,15 @@ const idPattern = /^[\w-]{1,128}$/;
 
 /**
  * Stores one revocation at once.
- * @throws TransientError if the store cannot be reached; a process of the own data folder stores it when it
- *   can
+ * @throws TransientError if the store cannot be reached; a running process that uses this data folder stores
+ *   it later
  */
 export async function storeRevocation(
   store: Pick<ObjectStore, 'address' | 'createKey'>,
   tokenId: string,
   revokedAtMs: UtcMs,
 ): Promise<void> {
-  await inTime(store, (signal) => create(store, tokenId, revokedAtMs, signal));
+  await inTime(store, (signal) => createRevocationObject(store, tokenId, revokedAtMs, signal));
 }
 
 /**
@@ -82,7 +82,7 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
   async function storeMissing(signal: AbortSignal): Promise<void> {
     const missing = [...files.revoked()].filter(([id]) => !stored.has(id) && idPattern.test(id));
     await runAtATime(missing, REQUESTS_AT_ONCE, async ([tokenId, revokedAtMs]) => {
-      await create(store, tokenId, revokedAtMs, signal);
+      await createRevocationObject(store, tokenId, revokedAtMs, signal);
       stored.add(tokenId);
     });
   }
@@ -122,7 +122,7 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
   };
 }
 
-async function create(
+async function createRevocationObject(
   store: Pick<ObjectStore, 'createKey'>,
   tokenId: string,
   revokedAtMs: UtcMs,
