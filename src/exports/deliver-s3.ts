@@ -25,14 +25,15 @@ export async function deliverToS3(
   });
   if (head.kind === 'refused') throw retried(s3Failure(place, 'get', head));
   const stored = head.result;
-  const isOther = (what: string) =>
+  const destinationDiffers = (what: string) =>
     new TransientError(
       'DestinationDiffers',
       `${place} has ${what}; check whether another program writes to it`,
     );
   if (Number(stored['content-length']) !== bytes)
-    throw isOther(`${stored['content-length']} bytes instead of the stored ${bytes}`);
-  if ((stored['x-amz-meta-sha256'] ?? sha256) !== sha256) throw isOther('other content than was stored');
+    throw destinationDiffers(`${stored['content-length']} bytes instead of the stored ${bytes}`);
+  if ((stored['x-amz-meta-sha256'] ?? sha256) !== sha256)
+    throw destinationDiffers('other content than was stored');
   return place;
 }
 

@@ -11,7 +11,7 @@ const run = (command: string, args: string[], cwd = repositoryRoot) =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 /** The files of the repository, as paths below it. */
-const own = ['src', 'jobs', 'sql', 'docs', 'ops', 'test', 'bench', '.ci']
+const repositoryFiles = ['src', 'jobs', 'sql', 'docs', 'ops', 'test', 'bench', '.ci']
   .flatMap((folder) =>
     readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -38,14 +38,14 @@ test('the package has the program, the page, the SQL and the pages, and nothing 
   const cwd = tempDir();
   const built = ['dist/src/cli.js', 'dist/src/cli.d.ts', 'dist/jobs/worker.js', 'dist-web/index.html'];
   const notForOthers = ['dist-test/x/cli.js', 'data/access/keys.json', 'wattline.yaml', '.env', 'out.log'];
-  for (const path of [...own, ...built, ...notForOthers]) {
+  for (const path of [...repositoryFiles, ...built, ...notForOthers]) {
     mkdirSync(join(cwd, dirname(path)), { recursive: true });
     writeFileSync(join(cwd, path), '');
   }
   writeFileSync(join(cwd, 'package.json'), readFileSync(join(repositoryRoot, 'package.json')));
   const [{ files }] = JSON.parse(run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], cwd));
   const packed: string[] = files.map(({ path }: { path: string }) => path);
-  const below = (folder: string) => own.filter((path) => path.startsWith(`${folder}/`));
+  const below = (folder: string) => repositoryFiles.filter((path) => path.startsWith(`${folder}/`));
   expect(packed.toSorted()).toEqual(
     [
       ...['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
@@ -60,7 +60,7 @@ test('the package has the program, the page, the SQL and the pages, and nothing 
 });
 
 test('no packed text names a folder of the machine that has packed it', () => {
-  const texts = own
+  const texts = repositoryFiles
     .filter((path) => !/^(test|bench|\.ci)\//.test(path))
     .filter((path) => /\.(ts|tsx|sql|md|json|css|html)$/.test(path));
   const ofMachine = new RegExp(`${repositoryRoot.replace(/[^\w/]/g, '\\$&')}|/work/|/tmp/[a-z]+-[0-9]`);
