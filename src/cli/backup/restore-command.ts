@@ -93,7 +93,7 @@ async function restoreAll(
     const { restorable, missing } = await findAll(config, service, { ids, at, place });
     const workgroups: Restored[] = [];
     for (const one of restorable) workgroups.push(await restoreOne(config, service, place, one, force));
-    // The state of exports has everything that the newest data has caused.
+    // The state of exports must be as new as the newest restored workgroup.
     const atMs = Math.max(...workgroups.map(({ createdAtMs }) => createdAtMs));
     const state = await restoreState({
       store: place.state,
