@@ -237,7 +237,8 @@ describe.concurrent('workers that share Redis', () => {
     async () => {
       const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
       options.hasNews = true;
-      options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 1_000 };
+      // Long enough that a workgroup that was opened is still open when the test looks, on a busy machine.
+      options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 3_000 };
       const workers = [await fleet.start(options), await fleet.start(options)];
       const statesOf = async (id: string) =>
         (await Promise.all(workers.map((worker) => worker.health()))).map(
