@@ -43,7 +43,7 @@ export function advanceAlarms(
   // A message without an answer may have arrived, so its recovery is sent, too.
   const isUnderWay = ({ condition, subject }: Alarm) => underWay.has(`${condition} ${subject}`);
   const continuingAlarms = state.alarms.flatMap((alarm): Alarm[] => {
-    // Nobody asks for the condition any more.
+    // The condition is no longer configured.
     if (!(active as readonly string[]).includes(alarm.condition)) return [];
     const found = newFindings.get(alarm.condition);
     // Nobody knows now whether it holds: the condition was not judged, or not for this subject.
