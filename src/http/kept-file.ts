@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { bestAccepted } from './accept-header.ts';
+import { acceptsGzip } from './accept-header.ts';
 import { etagOfBytes, matchesEtag } from './etag.ts';
 
 /**
@@ -31,7 +31,7 @@ export function sendKeptFile(
 ): FastifyReply {
   reply.headers({ ...headers, ETag: etag, Vary: 'Accept-Encoding' });
   if (matchesEtag(asked['if-none-match'], etag)) return reply.code(304).send();
-  const accepts = bestAccepted(String(asked['accept-encoding'] ?? ''), { gzip: true }) ?? false;
-  if (!accepts || packed.length >= plain.length) return reply.send(plain);
+  const isPacked = acceptsGzip(asked['accept-encoding']?.toString()) && packed.length < plain.length;
+  if (!isPacked) return reply.send(plain);
   return reply.header('Content-Encoding', 'gzip').send(packed);
 }

@@ -49,6 +49,13 @@ describe('the web page', () => {
     const packed = await app.inject({ url: '/assets/index-1a2b.js', headers: { 'accept-encoding': 'gzip' } });
     expect(packed.headers['content-encoding']).toBe('gzip');
     expect(packed.rawPayload.length).toBeLessThan(200);
+    for (const accepts of ['gzip;q=0', 'br', 'gzip;q=0, *']) {
+      const refused = await app.inject({
+        url: '/assets/index-1a2b.js',
+        headers: { 'accept-encoding': accepts },
+      });
+      expect([refused.headers['content-encoding'], refused.body]).toEqual([undefined, script]);
+    }
     expect((await app.inject({ method: 'HEAD', url: '/assets/index-1a2b.js' })).statusCode).toBe(200);
   });
 

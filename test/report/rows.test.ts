@@ -200,6 +200,11 @@ test.each([
   ['text/csv;q=0', 'json'],
   ['text/csv;q=x', 'json'],
   ['APPLICATION/X-NDJSON', 'ndjson'],
+  ['application/json;charset=UTF-8', 'json'],
+  ['text/csv; header=present', 'csv'],
+  ['text/*', 'csv'],
+  ['application/json;q=0, */*', 'csv'],
+  ['application/json;q=0.5, application/*', 'csv'],
 ])('Accept: %s means %s', (accept, format) => {
   expect(preferredFormat(accept)).toBe(format);
 });

@@ -290,6 +290,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
     htmlparser2: { homes: ['src/lib/xml-elements.ts'] },
+    negotiator: { homes: ['src/http/accept-header.ts'] },
     'p-queue': {
       homes: ['src/storage/file-cache.ts', 'src/worker-rpc/'],
     },

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { bestAccepted } from '../../http/accept-header.ts';
+import { preferredType } from '../../http/accept-header.ts';
 import { type RowFormat, rowFormats } from './copy-rows.ts';
 
 type AnswerFormat = 'json' | RowFormat;
@@ -26,18 +26,17 @@ export const contentTypes: Readonly<Record<AnswerFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 };
 
-const accepted: Readonly<Record<string, AnswerFormat>> = {
-  'application/json': 'json',
-  'application/*': 'json',
-  '*/*': 'json',
-  'text/csv': 'csv',
-  'application/csv': 'csv',
-  'application/x-ndjson': 'ndjson',
-  'application/ndjson': 'ndjson',
-  'application/jsonl': 'ndjson',
+/** What the header `Accept` can name. The first one is the default. */
+const acceptedTypes = {
+  'application/json; charset=utf-8': 'json',
+  'text/csv; charset=utf-8; header=present': 'csv',
+  'application/csv; charset=utf-8; header=present': 'csv',
+  'application/x-ndjson; charset=utf-8': 'ndjson',
+  'application/ndjson; charset=utf-8': 'ndjson',
+  'application/jsonl; charset=utf-8': 'ndjson',
   'application/vnd.apache.parquet': 'parquet',
   'application/x-parquet': 'parquet',
-};
+} as const satisfies Record<string, AnswerFormat>;
 
 /**
  * The format of an answer: the parameter `format`, otherwise the best of `Accept`. It is JSON if the caller
@@ -45,10 +44,11 @@ const accepted: Readonly<Record<string, AnswerFormat>> = {
  */
 export function formatOf(request: FastifyRequest): AnswerFormat {
   const { format } = request.query as { format?: AnswerFormat };
-  return format ?? preferredFormat(request.headers.accept ?? '');
+  return format ?? preferredFormat(request.headers.accept);
 }
 
 /** The format that a header `Accept` prefers. */
-export function preferredFormat(accept: string): AnswerFormat {
-  return bestAccepted(accept, accepted) ?? 'json';
+export function preferredFormat(accept: string | undefined): AnswerFormat {
+  const type = preferredType(accept, Object.keys(acceptedTypes) as Array<keyof typeof acceptedTypes>);
+  return type === undefined ? 'json' : acceptedTypes[type];
 }

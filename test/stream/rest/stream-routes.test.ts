@@ -288,6 +288,15 @@ test('a sender that prefers JSON gets its answer and its errors in JSON, with of
     error: 'InvalidRequest',
     status: 400,
   });
-  for (const accept of [undefined, '*/*', 'application/cbor, application/json;q=0.8', 'application/json;q=0'])
+  for (const accept of ['application/json; charset=utf-8', 'application/cbor;q=0, application/*'])
+    expect((await send(accept, item)).headers['content-type']).toBe('application/json; charset=utf-8');
+  for (const accept of [
+    undefined,
+    '*/*',
+    'application/cbor, application/json;q=0.8',
+    'application/json;q=0',
+    'application/json;q=0.5, */*',
+    `${'text/html,'.repeat(100)}application/json`,
+  ])
     expect((await send(accept, item)).headers['content-type']).toBe('application/cbor');
 });
