@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { createS3Store, type S3Settings } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
-import { machine, work } from '../replica/replica-fixture.ts';
+import { machine, type Working, work } from '../replica/replica-fixture.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
@@ -22,75 +22,111 @@ function storeOf(s3: S3Settings) {
   return createS3Store({ ...s3, prefix: `${s3.prefix}${WORKGROUP}/` });
 }
 
+/** The JSON output of a command that has succeeded. */
 // biome-ignore lint/suspicious/noExplicitAny: the output of a command, as programs read it
-function done({ code, stdout, stderr }: CliResult): any {
+function jsonOf({ code, stdout, stderr }: CliResult): any {
   expect(code, stderr).toBe(0);
   return JSON.parse(stdout);
 }
 
-test.skipIf(s3Missing)(
-  'backup, verify and restore use the bucket that has the state',
-  { timeout: 240_000 },
-  async () => {
-    const s3 = await s3ForTests();
-    const store = storeOf(s3);
-    const a = await work(machine(), store);
-    await a.owner.mirror(await a.grow());
-    const first = await a.content();
-    await a.owner.mirror(await a.grow());
-    const second = await a.content();
-    const run = machineWith(s3);
-    const place = join(tempDir(), 'backup');
+/** The content that the next owner of a bucket gets. */
+async function contentIn(s3: S3Settings): Promise<unknown> {
+  const next = await work(machine(), storeOf(s3));
+  expect(next.taken.warehouse).toBe('restored');
+  const content = await next.content();
+  await next.shard.close();
+  return content;
+}
 
-    // A machine continues by itself.
-    const nothing = await run.asProcess('restore');
-    expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('Start the service') });
-    expect(done(await run.asProcess('verify', '--json'))).toMatchObject({
-      place: `s3://${s3.bucket}/${s3.prefix}`.slice(0, -1),
+interface Filled {
+  s3: S3Settings;
+  /** The owner of the workgroup. Its warehouse is open. */
+  owner: Working;
+  /** The content of the commits 2 and 3. Commit 1 has no snapshot. */
+  contents: unknown[];
+  /** Runs a command on a machine that has this bucket in its configuration. */
+  run: ReturnType<typeof machineWith>;
+}
+
+/** A bucket with two snapshots of a workgroup. */
+async function fillBucket(): Promise<Filled> {
+  const s3 = await s3ForTests();
+  const owner = await work(machine(), storeOf(s3));
+  const contents: unknown[] = [];
+  for (let snapshots = 0; snapshots < 2; snapshots++) {
+    await owner.owner.mirror(await owner.grow());
+    contents.push(await owner.content());
+  }
+  return { s3, owner, contents, run: machineWith(s3) };
+}
+
+describe.skipIf(s3Missing)('with a bucket in the configuration', { timeout: 240_000 }, () => {
+  test('verify and backup use the bucket, and restore without a place says to start the service', async () => {
+    const { s3, run } = await fillBucket();
+    const url = `s3://${s3.bucket}/${s3.prefix}`;
+    expect(jsonOf(await run.asProcess('verify', '--json'))).toMatchObject({
+      place: url.slice(0, -1),
       workgroups: [{ commits: 3, snapshots: 2, restorable: { sequence: 3 }, broken: [] }],
     });
-    expect(done(await run.asProcess('backup', place, '--json'))).toMatchObject({
+    const place = join(tempDir(), 'backup');
+    expect(jsonOf(await run.asProcess('backup', place, '--json'))).toMatchObject({
       workgroups: [{ workgroup: WORKGROUP, sequence: 3, isUnchanged: false }],
     });
-    expect((await run('backup', `s3://${s3.bucket}/${s3.prefix}`)).stderr).toContain('name another place');
+    expect((await run('backup', url)).stderr).toContain('name another place');
+    expect(await run.asProcess('restore')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Start the service'),
+    });
+  });
 
-    // Back to an earlier commit, while the owner runs.
-    expect(done(await run('restore', '--at', '2', '--json')).workgroups).toMatchObject([
+  test('restore --at makes an earlier commit the newest, and the owner that runs has to stop', async () => {
+    const { s3, owner, contents, run } = await fillBucket();
+    expect(jsonOf(await run('restore', '--at', '2', '--json')).workgroups).toMatchObject([
       { workgroup: WORKGROUP, from: 2, commit: 4, isNew: true, replaced: 3 },
     ]);
-    await expect(a.owner.mirror(await a.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
-    await a.shard.close();
-    const b = await work(machine(), store);
-    expect(await b.content()).toEqual(first);
-    await b.owner.mirror(await b.grow());
-    await b.shard.close();
+    await expect(owner.owner.mirror(await owner.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
+    await owner.shard.close();
+    expect(await contentIn(s3)).toEqual(contents[0]);
+  });
 
-    // A backup into the bucket that has data, and into a new one.
-    expect((await run('restore', place)).stderr).toContain('has data already: commit 6');
-    expect(done(await run('restore', place, '--force', '--json')).workgroups).toMatchObject([
-      { from: 3, commit: 7, isNew: true, replaced: 6 },
+  test('restore brings a backup into a new bucket, and into a bucket with data only with --force', async () => {
+    const { s3, owner, contents, run } = await fillBucket();
+    const place = join(tempDir(), 'backup');
+    jsonOf(await run('backup', place, '--json'));
+    await owner.owner.mirror(await owner.grow());
+    await owner.shard.close();
+
+    expect((await run('restore', place)).stderr).toContain('has data already: commit 4');
+    expect(jsonOf(await run('restore', place, '--force', '--json')).workgroups).toMatchObject([
+      { from: 3, commit: 5, isNew: true, replaced: 4 },
     ]);
+    expect(await contentIn(s3)).toEqual(contents[1]);
+
     const other = await s3ForTests();
-    const { workgroups } = done(await machineWith(other)('restore', place, '--json'));
+    const { workgroups } = jsonOf(await machineWith(other)('restore', place, '--json'));
     expect(workgroups).toMatchObject([{ from: 3, commit: 1, isNew: true }]);
     expect(workgroups[0].replaced).toBeUndefined();
-    for (const bucket of [store, storeOf(other)]) {
-      const c = await work(machine(), bucket);
-      expect(c.taken.warehouse).toBe('restored');
-      expect(await c.content()).toEqual(second);
-      await c.shard.close();
-    }
-    // The place has the backup of another warehouse.
-    const third = await s3ForTests();
-    const foreign = await work(machine(), storeOf(third));
-    await foreign.owner.mirror(await foreign.grow());
-    await foreign.shard.close();
-    expect(await machineWith(third)('backup', place)).toMatchObject({
+    expect(await contentIn(other)).toEqual(contents[1]);
+  });
+
+  test('backup keeps a backup of another warehouse, and says where it is', async () => {
+    const [first, second] = [await fillBucket(), await fillBucket()];
+    const place = join(tempDir(), 'backup');
+    jsonOf(await first.run('backup', place, '--json'));
+    const kept = readFileSync(join(place, WORKGROUP, 'commits/000000000003.json'), 'utf8');
+    expect(await second.run('backup', place)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`has the backup of another warehouse of ${WORKGROUP}`),
     });
+    expect(readFileSync(join(place, WORKGROUP, 'commits/000000000003.json'), 'utf8')).toBe(kept);
+  });
+
+  test('a backup does not name the generation of the bucket', async () => {
+    const { run } = await fillBucket();
+    const place = join(tempDir(), 'backup');
+    jsonOf(await run('backup', place, '--json'));
     expect(readFileSync(join(place, WORKGROUP, 'commits/000000000003.json'), 'utf8')).not.toContain(
       'generation',
     );
-  },
-);
+  });
+});
