@@ -95,19 +95,12 @@ SELECT key, day,
 FROM running
 WHERE day >= $start_day::DATE;
 
--- name: select_source_days
--- Selects the workgroup's days of the devices of "member", by source: "chosen" for select_source_day.
--- $day_files: of the generation.
-SELECT day, device, source, energy_wh, method, coverage, flags, status, version, computed_at
-FROM read_parquet($day_files, hive_partitioning = false)
-WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member);
-
 -- name: select_source_days_of_zone
 -- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the
 -- form of balance/sum_device_day. They are sums of the intervals of the stream from which each of the
 -- workgroup's days was read, so the days of every time zone add up to the same. The coverage is the share of
 -- the day of the other zone.
--- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files,
+-- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $files,
 -- $interval_files: of the generation. Reads rule (see balance/find_rule).
 WITH own_day AS (
   -- The workgroup's days.
@@ -127,7 +120,7 @@ WITH own_day AS (
 ), read_from AS (
   -- The stream from which each of the workgroup's days was read.
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
-  FROM read_parquet($day_files, hive_partitioning = false)
+  FROM read_parquet($files, hive_partitioning = false)
   WHERE day IN (SELECT own_day FROM own_day) AND device IN (SELECT device FROM member)
 ), stored AS (
   -- The stored intervals of these days that measurements cover.

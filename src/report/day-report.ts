@@ -81,13 +81,17 @@ interface DeviceFiles {
   split_series: LakeFile[];
 }
 
-function deviceFiles(generation: Generation, query: DayQuery): DeviceFiles {
+/** What the energy of devices depends on. */
+type DeviceQuery = Pick<DayQuery, 'startDay' | 'endDay' | 'zone' | 'bySource' | 'splits'>;
+
+function deviceFiles(generation: Generation, query: DeviceQuery): DeviceFiles {
   const device_sources = query.bySource ? [] : generation.files('device_source');
-  const splits = query.splits && device_sources.length > 0;
+  const split_intervals =
+    query.splits && device_sources.length > 0 ? filesOfIntervals(generation, query) : [];
   return {
     device_sources,
-    split_intervals: splits ? filesOfIntervals(generation, query) : [],
-    split_series: splits ? generation.files('series') : [],
+    split_intervals,
+    split_series: split_intervals.length > 0 ? generation.files('series') : [],
   };
 }
 
@@ -131,13 +135,13 @@ export async function dayReportJson(
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
     return { parts: assemble(shownDays(query), brackets, new Map(), periods), flags: {} };
   const chosen = chooseDays(query, generation);
-  for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const files = [...Object.values(lists).flat(), ...chosen.files];
   const { members, flags } = await lake.run(
     { generation, files },
     async (connection) => {
       await refuseTooMany(connection, report, query, generation);
       return readPeriodMembers(connection, chosen.sql + report.select(query), {
+        ...pathParameters(generation, lists),
         ...chosen.parameters,
         ...report.parameters?.(query),
       });
@@ -161,46 +165,74 @@ interface Chosen {
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   const { startDay, endDay, devices, bySource } = query;
-  const days = loadSql('report/select_days');
-  const ofDevices = `SELECT * FROM (${days}) WHERE device IN (SELECT unnest($devices::UUID[]))`;
-  const parameters: SqlParameters = {
-    start_day: startDay,
-    end_day: endDay,
-    ...(devices && { devices }),
+  const energy = bySource
+    ? { tables: [commonTable('counted', "SELECT *, 'whole' AS part FROM chosen")], files: [], parameters: {} }
+    : sumDevices(query, generation);
+  const chosen = chosenTable(devices && 'SELECT unnest($devices::UUID[])');
+  return {
+    files: energy.files,
+    sql: `WITH ${[chosen, ...energy.tables].join(',\n')}\n`,
+    parameters: {
+      start_day: startDay,
+      end_day: endDay,
+      ...(devices && { devices }),
+      ...energy.parameters,
+    },
   };
-  const tables = [commonTable('chosen', devices ? ofDevices : days)];
-  const read: LakeFile[] = [];
-  if (bySource) tables.push(commonTable('counted', "SELECT *, 'whole' AS part FROM chosen"));
-  else {
-    const files = deviceFiles(generation, query);
-    tables.push(...deviceTables(files));
-    if (files.split_intervals.length > 0) Object.assign(parameters, boundsParameters(query, 'own_'));
-    else files.split_series = [];
-    for (const [name, list] of Object.entries(files))
-      if (list.length > 0) parameters[name] = list.map(generation.path);
-    read.push(...Object.values(files).flat());
-  }
-  return { files: read, sql: `WITH ${tables.join(',\n')}\n`, parameters };
 }
 
-function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[] {
-  const splits =
-    split_intervals.length > 0
-      ? splitSql({
-          wanted: loadSql('report/select_split_days'),
-          own_day: loadSql('report/select_own_days'),
-          daily_energy: fromParquet('files'),
-          interval_energy: fromParquet('split_intervals'),
-          series: fromParquet('split_series'),
-        })
-      : noSplits;
-  return [
-    commonTable('device_source', device_sources.length > 0 ? fromParquet('device_sources') : noDeviceSources),
-    commonTable('counted', loadSql('report/select_counted')),
-    commonTable('rise_fall', splits),
-    commonTable('source_day', loadSql('report/select_source_day')),
-    commonTable('device_day', loadSql('balance/sum_device_day')),
-  ];
+/** The days of the range as "chosen". @param devices a query of the only devices; undefined: all */
+export function chosenTable(devices?: string): string {
+  const days = loadSql('report/select_days');
+  return commonTable('chosen', devices ? `SELECT * FROM (${days}) WHERE device IN (${devices})` : days);
+}
+
+interface Tables extends Pick<Chosen, 'files' | 'parameters'> {
+  tables: string[];
+}
+
+/** The energy of devices as "device_day", from the days of "chosen". */
+export function sumDevices(query: DeviceQuery, generation: Generation): Tables {
+  const lists = deviceFiles(generation, query);
+  const hasSplits = lists.split_intervals.length > 0;
+  return {
+    tables: [
+      deviceSourceTable(lists.device_sources),
+      commonTable('counted', loadSql('report/select_counted')),
+      commonTable('rise_fall', hasSplits ? splitDays() : noSplits),
+      commonTable('source_day', loadSql('report/select_source_day')),
+      commonTable('device_day', loadSql('balance/sum_device_day')),
+    ],
+    files: Object.values(lists).flat(),
+    parameters: {
+      ...pathParameters(generation, { ...lists }),
+      ...(hasSplits && boundsParameters(query, 'own_')),
+    },
+  };
+}
+
+/** "device_source", from the files of parameter $device_sources. */
+export function deviceSourceTable(files: readonly LakeFile[]): string {
+  return commonTable('device_source', files.length > 0 ? fromParquet('device_sources') : noDeviceSources);
+}
+
+function splitDays(): string {
+  return splitSql({
+    wanted: loadSql('report/select_split_days'),
+    own_day: loadSql('report/select_own_days'),
+    daily_energy: fromParquet('files'),
+    interval_energy: fromParquet('split_intervals'),
+    series: fromParquet('split_series'),
+  });
+}
+
+/** The paths of files as parameters. A list without files has no parameter, because no statement reads it. */
+export function pathParameters(
+  generation: Generation,
+  lists: Readonly<Record<string, readonly LakeFile[]>>,
+): SqlParameters {
+  const read = Object.entries(lists).filter(([, files]) => files.length > 0);
+  return Object.fromEntries(read.map(([name, files]) => [name, files.map(generation.path)]));
 }
 
 /** The local days of the range, from the time zone database. */

@@ -1,5 +1,4 @@
 import { commonTable } from '../balance/balance-sql.ts';
-import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import type { MeterConfig } from '../config/meters.ts';
 import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
@@ -7,8 +6,14 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
-import { assemble, filesOfIntervals, readPeriodMembers } from './day-report.ts';
-import { fromParquet } from './lake/from-parquet.ts';
+import {
+  assemble,
+  chosenTable,
+  deviceSourceTable,
+  pathParameters,
+  readPeriodMembers,
+  sumDevices,
+} from './day-report.ts';
 import type { Generation, LakeReader, QueryFiles } from './lake/lake-reader.ts';
 
 /** A member with energy by days: a meter with uploaded readings, a device, or a source of a device. */
@@ -139,7 +144,8 @@ function uploadedDays({ generation, endMs }: Read): Part | undefined {
 }
 
 /** Days of the workgroup's time zone are stored; days of another time zone are sums of intervals. */
-function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefined {
+function derivedDays(read: Read): Part | undefined {
+  const { generation, asked, startMs, endMs } = read;
   const { ownZone, zone } = asked;
   const isOwn = zone === ownZone;
   // The only day of the range is one that the time zone skipped.
@@ -158,54 +164,50 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
         return file.startMs < ownBounds.at(-1)!.endMs && file.endMs > ownBounds[0]!.startMs;
       });
   if (days.length === 0 || (!isOwn && intervals.length === 0)) return undefined;
-  const sources = generation.files('device_source');
-  const splits = isOwn && asked.splits && sources.length > 0 ? filesOfSplits(generation, asked) : undefined;
+  const devices = isOwn
+    ? ownDays(read)
+    : daysOfZone(generation, intervals, boundsParameters(ownBounds, 'own_'));
   return {
     name: 'derived_day',
     tables: [
       commonTable('rule', loadSql('balance/find_rule')),
-      commonTable('device_source', sources.length > 0 ? fromParquet('device_sources') : noDeviceSources),
-      ...(isOwn
-        ? [
-            commonTable('chosen', loadSql('report/select_source_days')),
-            commonTable('rise_fall', splits ? splitTables() : noSplits),
-            commonTable('source_day', loadSql('report/select_source_day')),
-          ]
-        : [commonTable('source_day', loadSql('report/select_source_days_of_zone'))]),
-      commonTable('device_day', loadSql('balance/sum_device_day')),
+      ...devices.tables,
       commonTable('derived_day', loadSql('report/select_derived_days')),
     ],
-    files: [...days, ...intervals, ...sources, ...(splits ? [...splits.intervals, ...splits.series] : [])],
-    parameters: {
-      day_files: days.map(generation.path),
-      ...(sources.length > 0 && { device_sources: sources.map(generation.path) }),
-      ...(isOwn
-        ? { end_day: asked.endDay }
-        : { interval_files: intervals.map(generation.path), ...boundsParameters(ownBounds, 'own_') }),
-      ...(splits && {
-        split_intervals: splits.intervals.map(generation.path),
-        split_series: splits.series.map(generation.path),
-        ...boundsParameters(dayBounds(asked.startDay, asked.endDay, zone), 'own_'),
-      }),
-    },
+    files: [...days, ...devices.files],
+    parameters: { ...pathParameters(generation, { files: days }), ...devices.parameters },
     needsDays: !isOwn,
   };
 }
 
-/** The inputs for the parts of net registers; undefined if there are no intervals. */
-function filesOfSplits(generation: Generation, { startDay, endDay, zone }: MemberDays) {
-  const intervals = filesOfIntervals(generation, { startDay, endDay, zone });
-  return intervals.length === 0 ? undefined : { intervals, series: generation.files('series') };
+type DeviceDays = Pick<Part, 'tables' | 'files' | 'parameters'>;
+
+/** The energy of devices by days of the workgroup's zone. */
+function ownDays({ generation, asked }: Read): DeviceDays {
+  const { tables, files, parameters } = sumDevices({ ...asked, bySource: false }, generation);
+  return {
+    tables: [chosenTable('SELECT device FROM member'), ...tables],
+    files,
+    parameters: { end_day: asked.endDay, ...parameters },
+  };
 }
 
-function splitTables(): string {
-  return splitSql({
-    wanted: loadSql('report/select_split_days'),
-    own_day: loadSql('report/select_own_days'),
-    daily_energy: fromParquet('day_files'),
-    interval_energy: fromParquet('split_intervals'),
-    series: fromParquet('split_series'),
-  });
+/** The energy of devices by days of another zone. */
+function daysOfZone(
+  generation: Generation,
+  interval_files: LakeFile[],
+  ownBounds: SqlParameters,
+): DeviceDays {
+  const device_sources = generation.files('device_source');
+  return {
+    tables: [
+      deviceSourceTable(device_sources),
+      commonTable('source_day', loadSql('report/select_source_days_of_zone')),
+      commonTable('device_day', loadSql('balance/sum_device_day')),
+    ],
+    files: [...interval_files, ...device_sources],
+    parameters: { ...pathParameters(generation, { interval_files, device_sources }), ...ownBounds },
+  };
 }
 
 function boundsParameters(days: ReturnType<typeof dayBounds>, prefix: string): SqlParameters {
