@@ -142,7 +142,7 @@ WITH wanted_day AS (
 SELECT * EXCLUDE (best_ms, best_wh, missed_max_wh, covers_too_little, is_broken, position),
   covered_ms / (end_ms - start_ms) AS coverage,
   -- False is sorted before true, so methods without these faults come first.
-  row_number() OVER (PARTITION BY device, source, day ORDER BY covers_too_little, is_broken, position) AS preference,
+  row_number() OVER (PARTITION BY device, source, day ORDER BY is_broken, covers_too_little, position) AS preference,
   false AS substituted
 FROM judged;
 
