@@ -82,6 +82,13 @@ export function isInvalidated(error: unknown): boolean {
   return /^FATAL Error|database has been invalidated/.test(errorMessage(error));
 }
 
+/**
+ * True if DuckDB does not understand the statement. This is a fault of the program, so a retry does not help.
+ */
+export function isWrongStatement(error: unknown): boolean {
+  return /^(Parser|Binder|Catalog) Error/.test(errorMessage(error));
+}
+
 function firstLine(text: string): string {
   return text.split('\n', 1)[0]!.slice(0, 300);
 }

@@ -216,6 +216,16 @@ test('the reader can read the lake and nothing else', async () => {
     );
 });
 
+test.each([
+  ['SELECT FROM', 'Parser Error'],
+  ['SELECT missing FROM (SELECT 1 AS one)', 'Binder Error'],
+  ['SELECT 1 FROM missing', 'Catalog Error'],
+])('a fault of a statement is not shown as a failure of the storage: %s', async (sql, message) => {
+  const lake = await openLakeReader({ lakeDir: tempDir() });
+  onTestFinished(() => lake.close());
+  await expect(lake.run(undefined, (connection) => connection.run(sql))).rejects.toThrow(message);
+});
+
 const slowQuery = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 1';
 /**
  * A query that would take minutes. `runs` waits until DuckDB executes it: then the file exists that it

@@ -11,6 +11,7 @@ import type { LakeFile, StoredCommit } from '../../publish/commit-schema.ts';
 import type { DatasetName } from '../../publish/datasets.ts';
 import { storedFilePath } from '../../publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../../publish/lake-layout.ts';
+import { isWrongStatement } from '../../warehouse/warehouse-failures.ts';
 import { findGeneration, findLastingGeneration } from './find-generation.ts';
 import { openQueryPool } from './query-pool.ts';
 
@@ -52,7 +53,7 @@ export interface LakeReader {
   newestGeneration(workgroupId: string): Promise<Generation | undefined>;
   /**
    * Runs a query, see `QueryPool.run`. The files that it reads are on this disk until it has ended.
-   * @throws StreamError StorageUnavailable
+   * @throws StreamError StorageUnavailable; DuckDB's error of a statement that it does not understand
    */
   run<Result>(
     files: QueryFiles | undefined,
@@ -218,9 +219,12 @@ export const lakeFailureReasons: Readonly<Record<string, string>> = {
   StorageUnreachable: 'the store of the published data does not answer; ask again in a moment',
 };
 
-/** Converts a failure of the storage into StorageUnavailable, because the same request can succeed later. */
+/**
+ * Converts a failure of the storage into StorageUnavailable, because the same request can succeed later. A
+ * fault of the program stays what it is.
+ */
 function refuseFailure(cause: unknown): never {
-  if (cause instanceof StreamError) throw cause;
+  if (cause instanceof StreamError || isWrongStatement(cause)) throw cause;
   const reason = lakeFailureReasons[errorCode(cause) ?? ''] ?? 'the published data cannot be read now';
   throw unavailable(reason, 1, cause);
 }
