@@ -105,6 +105,18 @@ test('finer intervals replace a longer one if they cover all of it, and are refu
     ]);
   }));
 
+test('intervals that only touch a current interval are stored beside it', () =>
+  withShard(async ({ store, current }) => {
+    await store(intervals(interval(1, 1, 100)));
+    const beside = intervals(interval(0, 1, 10), interval(2, 1, 20));
+    expect(await store(beside)).toMatchObject({ kind: 'stored', stored: 2, replaced: 0, revision: 1 });
+    expect(await current()).toEqual([
+      [0, 1, 10, 'measured', 1],
+      [1, 2, 100, 'measured', 1],
+      [2, 3, 20, 'measured', 1],
+    ]);
+  }));
+
 test('registers become the growth between their values, and a fall is a fault without energy', () =>
   withShard(async ({ shard, store, current }) => {
     expect(
