@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { StageName, StageWork } from '../../jobs/stages.ts';
+import { type StageName, type StageWork, stageNames } from '../../jobs/stages.ts';
 import { type LossReason, startShardLoop } from '../../jobs/start-shard-loop.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -41,11 +41,19 @@ function setUp(
 
 /** Stages that count their runs. */
 function counting() {
-  const runs = { poll: 0, rollup: 0, publish: 0 };
-  const count = (stage: keyof typeof runs) => async () => {
+  const runs = { poll: 0, rollup: 0, publish: 0, maintain: 0, commit: 0, export: 0 };
+  const count = (stage: StageName) => async () => {
     runs[stage] += 1;
   };
-  return { runs, stages: { poll: count('poll'), rollup: count('rollup'), publish: count('publish') } };
+  const stages = {
+    poll: count('poll'),
+    rollup: count('rollup'),
+    publish: count('publish'),
+    maintain: count('maintain'),
+    commit: count('commit'),
+    export: count('export'),
+  };
+  return { runs, stages };
 }
 
 test.runIf(isFull)(
@@ -168,6 +176,23 @@ test('a stream that does not answer delays the first roll-up for some seconds on
   expect(runs.rollup).toBeGreaterThan(0);
   await end();
 });
+
+test.each(['poll', 'commit', 'export'] as const)(
+  'a run of %s that hangs delays no other stage',
+  async (hanging) => {
+    const time = createTestClock();
+    const { runs, stages } = counting();
+    const hang: StageWork[StageName] = (_, signal) => sleep(3_600_000, undefined, { signal });
+    const { healthOf, end } = setUp({ ...stages, [hanging]: hang }, { time, stageNames });
+    await time.advance(10_000);
+    expect(healthOf(hanging).runningSinceMs).not.toBeNull();
+    const others = stageNames.filter((stage) => stage !== hanging);
+    const before = { ...runs };
+    await time.advance(10_000);
+    expect(others.filter((stage) => runs[stage] === before[stage])).toEqual([]);
+    await end();
+  },
+);
 
 test('lost news is found by the run that nobody asked for', async () => {
   const { runs, stages } = counting();
