@@ -270,6 +270,7 @@ test('the next generation of the lake has readings by month, budgets, meters and
     };
     await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
     await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
+    await store(budgets(budget('2026-01-01', '2026-12-31', 1100)));
     expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published' });
     await store(intervals(interval(2, 1, 25)));
     // Of the readings, June alone.
@@ -295,8 +296,13 @@ test('the next generation of the lake has readings by month, budgets, meters and
       ['2026-06-01 00:00:00+00', 25, 2, false],
     ]);
     expect(
-      await rows('SELECT meter_code, period_start, period_end, energy_wh, is_current FROM budget'),
-    ).toEqual([['PV', '2026-01-01', '2026-12-31', '1000', true]]);
+      await rows(
+        'SELECT meter_code, period_start, period_end, energy_wh, is_current FROM budget ORDER BY ALL',
+      ),
+    ).toEqual([
+      ['PV', '2026-01-01', '2026-12-31', '1000', false],
+      ['PV', '2026-01-01', '2026-12-31', '1100', true],
+    ]);
     expect(await rows('SELECT * FROM meter')).toEqual([['GRID-1', 'Feed-in', 'export', null, null]]);
     expect(
       await rows('SELECT site, meter_code, device, sign, valid_from, valid_to FROM site_member ORDER BY ALL'),
