@@ -63,11 +63,14 @@ test('it runs at once if the last run is long ago, and otherwise when the least 
 test('it runs again if it is asked for during a run, and never twice at once', async () => {
   const { clock, paced, atSeconds } = setUp(() => 'done', { takesMs: 8_000 });
   await clock.advance(1_000);
+  expect(paced.isBusy()).toBe(true);
   paced.request();
   await clock.advance(6_000);
   expect(atSeconds).toEqual([0]);
   await clock.advance(2_000);
   expect(atSeconds).toEqual([0, 8]);
+  await clock.advance(8_000);
+  expect(paced.isBusy()).toBe(false);
 });
 
 test('it runs again if the run says so, and after the wait that a run wants, even if it is asked for', async () => {
