@@ -22,7 +22,7 @@ interface Preparations {
 interface Preparation {
   assignment: Assignment;
   abort: AbortController;
-  done: Promise<number | undefined>;
+  fetchedBytes: Promise<number | undefined>;
 }
 
 export function createPreparations(logger: Logger): Preparations {
@@ -33,7 +33,7 @@ export function createPreparations(logger: Logger): Preparations {
     if (!preparation) return;
     preparations.delete(workgroupId);
     preparation.abort.abort(new Error('the workgroup is not taken over'));
-    await preparation.done.catch(() => undefined);
+    await preparation.fetchedBytes.catch(() => undefined);
     await remove(preparation);
   }
 
@@ -45,14 +45,14 @@ export function createPreparations(logger: Logger): Preparations {
       await discard(workgroup.id);
       const startMs = performance.now();
       const abort = new AbortController();
-      const done = prepareTakeOver({
+      const fetchedBytes = prepareTakeOver({
         store: repeatRequests(place),
         warehousePath: warehousePath(assignment),
         root: lakeRoot(assignment),
         signal: abort.signal,
       });
-      preparations.set(workgroup.id, { assignment, abort, done });
-      const bytes = await done;
+      preparations.set(workgroup.id, { assignment, abort, fetchedBytes });
+      const bytes = await fetchedBytes;
       const durationMs = Math.round(performance.now() - startMs);
       if (bytes !== undefined) logger.info({ workgroup: workgroup.id, bytes, durationMs }, 'bucket.prepared');
     },
@@ -60,7 +60,7 @@ export function createPreparations(logger: Logger): Preparations {
       const preparation = preparations.get(workgroupId);
       if (!preparation) return open();
       preparations.delete(workgroupId);
-      await preparation.done.catch(() => undefined);
+      await preparation.fetchedBytes.catch(() => undefined);
       return open().finally(() => remove(preparation));
     },
     discard,
