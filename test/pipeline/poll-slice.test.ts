@@ -35,6 +35,29 @@ test('what has landed is reported, even if the next read fails', async () => {
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 5 });
 });
 
+test('no position is read twice if answers announce the next one', async () => {
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
+  onTestFinished(pipeline.close);
+  await pipeline.open(assignmentOf(tempDir()));
+  const reads: number[] = [];
+  const result = await pollSlice({
+    pipeline,
+    source: {
+      async fetch({ ask }) {
+        const first = ask.kind === 'offset' ? Number(ask.offset) : 0;
+        reads.push(first);
+        const upToDate = first === 25;
+        return { ...answerOf(first, first + 5, upToDate), nextOffset: String(first + 5), upToDate };
+      },
+    },
+    workgroupId: 'acme',
+    signal: new AbortController().signal,
+    waitSeconds: 0,
+  });
+  expect(reads).toEqual([0, 5, 10, 15, 20, 25]);
+  expect(result).toMatchObject({ messages: 30, upToDate: true });
+});
+
 test('a server that asks for a wait is not read earlier, however often it has failed', async () => {
   const server = createServer((_, response) => response.writeHead(503, { 'Retry-After': '50' }).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
