@@ -143,7 +143,7 @@ function allKnown(input: { workgroups: ReadonlyArray<{ id: string }> }, open: nu
   const counters = ids.map((workgroupId) => {
     const about = { workgroupId, input: 'house', kind: 'mqtt', address: 'mqtt://broker' } as const;
     const counter = createInputCounter({ ...about, connection: 'connected' }, clock);
-    counter.received();
+    counter.noteReceived();
     return counter;
   });
   const { registry, watchStream, addWorker } = createServiceMetrics(options);

@@ -73,7 +73,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
   const { answerMs, reportEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
   /** While this worker is an owner: the waits that the messages of a successor end, by workgroup. */
-  const successorWaits = new Map<string, { reported: () => void; prepared: () => void }>();
+  const successorWaits = new Map<string, { noteReported: () => void; notePrepared: () => void }>();
   /** While this worker is a successor: the workgroups that it will get. */
   const promised = new Set<string>();
   /** The timers that end a promise. */
@@ -86,7 +86,10 @@ export function createHandovers(options: HandoversOptions): Handovers {
   async function waitForSuccessor(workgroupId: string, shareMax: number): Promise<void> {
     const prepared = Promise.withResolvers<void>();
     let reported = Promise.withResolvers<void>();
-    successorWaits.set(workgroupId, { reported: () => reported.resolve(), prepared: prepared.resolve });
+    successorWaits.set(workgroupId, {
+      noteReported: () => reported.resolve(),
+      notePrepared: prepared.resolve,
+    });
     const leaving: HandoverMessage = { kind: 'leaving', workgroupId, workerId, shareMax };
     if (!(await channel.tellOthers(JSON.stringify(leaving)))) return;
     const startMs = performance.now();
@@ -169,10 +172,10 @@ export function createHandovers(options: HandoversOptions): Handovers {
           return;
         }
         case 'preparing':
-          successorWaits.get(workgroupId)?.reported();
+          successorWaits.get(workgroupId)?.noteReported();
           return;
         case 'prepared':
-          successorWaits.get(workgroupId)?.prepared();
+          successorWaits.get(workgroupId)?.notePrepared();
           return;
         case 'handed-over':
           // From now on the prepared files are used.

@@ -27,7 +27,7 @@ interface OwnedShard {
   state: OwnState;
   lease: HeldLease;
   /** Resolves when the opening or closing that was begun last has ended. */
-  settled: Promise<void>;
+  whenSettled: Promise<void>;
 }
 
 type OwnState =
@@ -140,10 +140,10 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     const ownedShard: OwnedShard = {
       state: { kind: 'opening', givenUpFor: undefined },
       lease: createHeldLease(askedAtMs, leases, clock),
-      settled: Promise.resolve(),
+      whenSettled: Promise.resolve(),
     };
     ownedShards.set(workgroupId, ownedShard);
-    ownedShard.settled = openOrClose(workgroupId, ownedShard);
+    ownedShard.whenSettled = openOrClose(workgroupId, ownedShard);
     return true;
   }
 
@@ -212,7 +212,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       return;
     }
     ownedShard.state = { kind: 'closing', givenUpFor: reason };
-    ownedShard.settled = closeAndRelease(workgroupId, ownedShard, state.loop);
+    ownedShard.whenSettled = closeAndRelease(workgroupId, ownedShard, state.loop);
   }
 
   /** Gives up a shard after its lease has run out. */
@@ -243,7 +243,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       if (!ownedShard) return undefined;
       giveUpIfRunOut(workgroupId, ownedShard);
       if (ownedShard.state.kind === 'owned') return ownedShard.state.loop;
-      await ownedShard.settled;
+      await ownedShard.whenSettled;
     }
   }
 
@@ -252,7 +252,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     if (ownedShard?.state.kind !== 'owned') return false;
     if (!(await ownedShard.state.loop.catchUp()) || !(await mayHibernate(workgroupId))) return false;
     giveUp(workgroupId, 'hibernates');
-    await ownedShard.settled;
+    await ownedShard.whenSettled;
     return !ownedShards.has(workgroupId) && givenUpFor(ownedShard) === 'hibernates';
   }
 
@@ -265,7 +265,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     async giveUpAll(reason) {
       for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
       // A shard that is being opened can be closed at the end. The promise of the opening covers both.
-      await Promise.all([...ownedShards.values()].map(({ settled }) => settled));
+      await Promise.all([...ownedShards.values()].map(({ whenSettled }) => whenSettled));
     },
     async releaseAll() {
       const releasing = [...ownedShards].map(([workgroupId, ownedShard]) => {

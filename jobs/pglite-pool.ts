@@ -45,7 +45,7 @@ function createClient(session: Session, clients: Set<EventEmitter>): PgPoolClien
 
 function createSession(database: PGlite): Session {
   /** The owner of the open transaction, and its end for waiting clients. */
-  let transaction: { owner: object; ended: Promise<void>; end: () => void } | undefined;
+  let transaction: { owner: object; whenEnded: Promise<void>; end: () => void } | undefined;
 
   let last: Promise<unknown> = Promise.resolve();
 
@@ -57,11 +57,11 @@ function createSession(database: PGlite): Session {
   }
 
   async function run<R>(owner: object, text: string, parameters: readonly unknown[] | undefined) {
-    while (transaction && transaction.owner !== owner) await transaction.ended;
+    while (transaction && transaction.owner !== owner) await transaction.whenEnded;
     const verb = /^\s*(BEGIN|COMMIT|ROLLBACK)\b/i.exec(text)?.[1]?.toUpperCase();
     if (verb === 'BEGIN') {
       const { promise, resolve } = Promise.withResolvers<void>();
-      transaction = { owner, ended: promise, end: resolve };
+      transaction = { owner, whenEnded: promise, end: resolve };
     }
     try {
       return await inTurn(() => execute<R>(database, text, parameters));

@@ -30,22 +30,22 @@ export async function runStage(
   const timeLimit = setTimeout(() => controller.abort(timeLimitError(stage, timeLimitMs)), timeLimitMs);
   stopSignal.addEventListener('abort', stop);
   const startedMs = performance.now();
-  const ended = ({ hasFailed }: { hasFailed: boolean }) => {
+  const noteEnd = ({ hasFailed }: { hasFailed: boolean }) => {
     const durationMs = Math.round(performance.now() - startedMs);
     onEnded?.({ workgroupId, stage, durationMs, hasFailed });
     return durationMs;
   };
-  progress.started(stage);
+  progress.noteStarted(stage);
   try {
     const stageResult = await stages[stage](workgroupId, controller.signal);
-    progress.succeeded(stage);
+    progress.noteSucceeded(stage);
     const { counts, nextOffset } = (stageResult as StageResult | undefined) ?? {};
     // A debug event, because a stage runs every few seconds for each workgroup.
     logger.debug(
       {
         workgroup: workgroupId,
         stage,
-        durationMs: ended({ hasFailed: false }),
+        durationMs: noteEnd({ hasFailed: false }),
         ...counts,
         ...(nextOffset !== undefined && { nextOffset: String(nextOffset) }),
       },
@@ -54,13 +54,13 @@ export async function runStage(
     return stageResult;
   } catch (error) {
     if (stopSignal.aborted) {
-      progress.interrupted(stage);
+      progress.noteInterrupted(stage);
       return undefined;
     }
-    progress.failed(stage, error);
+    progress.noteFailed(stage, error);
     const { code, message } = failureWords(error);
     const raw = errorMessage(error);
-    const durationMs = ended({ hasFailed: true });
+    const durationMs = noteEnd({ hasFailed: true });
     const event = {
       workgroup: workgroupId,
       stage,

@@ -48,11 +48,11 @@ export interface StageProgress {
    * and is at least what a server has asked for.
    */
   backOffMs(stage: StageName): number;
-  started(stage: StageName): void;
-  succeeded(stage: StageName): void;
-  failed(stage: StageName, error: unknown): void;
+  noteStarted(stage: StageName): void;
+  noteSucceeded(stage: StageName): void;
+  noteFailed(stage: StageName, error: unknown): void;
   /** The run was aborted, so its result is unknown. */
-  interrupted(stage: StageName): void;
+  noteInterrupted(stage: StageName): void;
   health(): StageHealth[];
 }
 
@@ -89,10 +89,10 @@ export function createStageProgress(
       return () => count(stage, -1);
     },
     backOffMs: (stage) => Math.max(0, (at(stage).retryAtMs ?? 0) - clock.now()),
-    started: (stage) => {
+    noteStarted: (stage) => {
       at(stage).runningSinceMs = clock.now();
     },
-    succeeded: (stage) => {
+    noteSucceeded: (stage) => {
       const record = at(stage);
       end(record);
       Object.assign(record, {
@@ -102,7 +102,7 @@ export function createStageProgress(
         retryAtMs: null,
       });
     },
-    failed: (stage, error) => {
+    noteFailed: (stage, error) => {
       const record = at(stage);
       const atMs = clock.now();
       end(record);
@@ -112,7 +112,7 @@ export function createStageProgress(
       record.retryAtMs = atMs + Math.min(waitMs, RETRY_MS_MAX);
       record.lastError = { atMs, ...failureWords(error), retryable: isRetryable(error) };
     },
-    interrupted: (stage) => end(at(stage)),
+    noteInterrupted: (stage) => end(at(stage)),
     health: () =>
       [...records.values()].map((record) => ({
         ...record,

@@ -95,7 +95,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   }
 
   async function runOnce(stage: StageName): Promise<AfterRun> {
-    const ended = progress.tick(stage);
+    const noteEnd = progress.tick(stage);
     if (stageTable[stage].lane === 'derive') await polled.passed;
     if (stage === 'commit') await published.passed;
     try {
@@ -116,7 +116,7 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
       if (reason) onLost(reason);
       return { waitMs: progress.backOffMs(stage) };
     } finally {
-      ended();
+      noteEnd();
       if (stage === 'poll') polled.open();
       if (stage === 'publish') published.open();
     }
@@ -182,8 +182,8 @@ export function startShardLoop(options: ShardLoopOptions): ShardLoop {
       for (const run of runs.values()) run.stop();
       for (const stopTimer of laterTimers.values()) stopTimer();
       stopping.abort(new Error('the worker stops'));
-      const ended = await withTimeout(Promise.allSettled(running), withinMs);
-      return ended === 'late' ? 'abandoned' : 'stopped';
+      const outcome = await withTimeout(Promise.allSettled(running), withinMs);
+      return outcome === 'late' ? 'abandoned' : 'stopped';
     },
   };
 }

@@ -75,12 +75,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const idsNow = () => workgroups.list().map(({ id }) => id);
   const isConfigured = (workgroupId: string) => workgroups.get(workgroupId) !== undefined;
   /** Set when the worker stops. */
-  let stopped: Promise<void> | undefined;
+  let stopping: Promise<void> | undefined;
 
   const shards = createWorkerShards({ ...options, leases, clock });
   const { overview, ownedShards, demand, room, startup, wakeUps, isAwakeElsewhere } = shards;
   const jobs = createWorkerJobs({ backend, workgroups, ownedShards, wakeUps, clock: wallClock, logger });
-  const mayOpen = (workgroupId: string) => isConfigured(workgroupId) && !stopped;
+  const mayOpen = (workgroupId: string) => isConfigured(workgroupId) && !stopping;
   const handovers = createHandovers({
     workerId,
     leases,
@@ -134,8 +134,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       return loop !== undefined;
     },
     stop() {
-      stopped ??= stop();
-      return stopped;
+      stopping ??= stop();
+      return stopping;
     },
     health() {
       const nowMs = clock.now();

@@ -16,12 +16,12 @@ export type RefusalReason = 'invalid' | 'expired' | 'revoked' | 'insufficient_sc
  */
 export interface AccessAudit {
   /** Records the first use of a token in a workgroup. */
-  used(workgroupId: string, grant: Grant): void;
+  noteUsed(workgroupId: string, grant: Grant): void;
   /**
    * Records that a token was refused. To keep the log small, each workgroup and reason gets at most one entry
    * a minute, with the number of refusals.
    */
-  refused(workgroupId: string, reason: RefusalReason, grant: Pick<Grant, 'tokenId'> | undefined): void;
+  noteRefused(workgroupId: string, reason: RefusalReason, grant: Pick<Grant, 'tokenId'> | undefined): void;
   /** Records the refusals that were counted and not recorded yet. */
   close(): void;
 }
@@ -77,7 +77,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
   };
 
   return {
-    used(workgroupId, { tokenId, subject }) {
+    noteUsed(workgroupId, { tokenId, subject }) {
       if (isOwnToken(tokenId) || usedTokens.has(tokenId, workgroupId)) return;
       try {
         if (!usedTokens.add(tokenId, workgroupId, clock.now())) return;
@@ -86,7 +86,7 @@ export function createAccessAudit(options: AccessAuditOptions): AccessAudit {
         logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'audit.failed');
       }
     },
-    refused(workgroupId, reason, grant) {
+    noteRefused(workgroupId, reason, grant) {
       const key = `${workgroupId} ${reason}`;
       const known = refusals.get(key);
       const noted: Refusals = known ?? { workgroupId, reason, count: 0, stop: () => undefined };

@@ -33,11 +33,11 @@ export function admit(
     const grant = grantOrThrow(authentication);
     if (groups === undefined) throw workgroupForbidden(required);
     const { devices } = authorize(grant, workgroupId, required, groups);
-    audit?.used(workgroupId, grant);
+    audit?.noteUsed(workgroupId, grant);
     return { devices, grant };
   } catch (error) {
     const reason = groups === undefined ? undefined : reasonOf(error);
-    if (reason !== undefined) audit?.refused(workgroupId, reason, refusedGrant(authentication));
+    if (reason !== undefined) audit?.noteRefused(workgroupId, reason, refusedGrant(authentication));
     throw error;
   }
 }

@@ -58,7 +58,7 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
   const folder = join(dataDir, 'access');
   const files = openTokenFiles(folder);
   const file = revokedFileOf(folder);
-  const ended = new AbortController();
+  const stopping = new AbortController();
   /** The ids that the store has. */
   const stored = new Set<string>();
   let listAtMs = 0;
@@ -103,7 +103,7 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
       failure = undefined;
     } catch (error) {
       pausedUntilMs = performance.now() + RETRY_PAUSE_MS;
-      if (failure === undefined && !ended.signal.aborted)
+      if (failure === undefined && !stopping.signal.aborted)
         logger.warn({ error: errorMessage(error) }, 'access.revocations-not-stored');
       failure = errorMessage(error);
     }
@@ -115,9 +115,9 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
       'RevocationsUnknown',
       `the revoked tokens cannot be read (${failure}), and this machine has never read them, so it would accept them; start again when the bucket answers`,
     );
-  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => attempt(() => synchronize(ended.signal)));
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => attempt(() => synchronize(stopping.signal)));
   return async () => {
-    ended.abort();
+    stopping.abort();
     await repeating.stop();
   };
 }

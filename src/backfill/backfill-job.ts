@@ -57,7 +57,7 @@ interface Run {
   request: BackfillRequest;
   progress: BackfillProgress;
   controller: AbortController;
-  ended: Promise<void>;
+  whenEnded: Promise<void>;
   result: { outcome: BackfillOutcome } | { error: unknown } | undefined;
 }
 
@@ -72,9 +72,9 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
       controller,
       progress: nothingYet(),
       result: undefined,
-      ended: Promise.resolve(),
+      whenEnded: Promise.resolve(),
     };
-    begun.ended = auditRun(options.audit, workgroup.id, {
+    begun.whenEnded = auditRun(options.audit, workgroup.id, {
       what: 'backfill',
       target: targetOf(request),
       data: { ...request },
@@ -88,7 +88,7 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
         begun.result = { outcome };
       },
       (error: unknown) => {
-        begun.result = { error: controller.signal.aborted ? stopped() : error };
+        begun.result = { error: controller.signal.aborted ? stoppedError() : error };
       },
     );
     return begun;
@@ -118,7 +118,7 @@ export function createBackfillJob(shard: Shard, options: BackfillJobOptions): Ba
     },
     async stop() {
       run?.controller.abort();
-      await run?.ended;
+      await run?.whenEnded;
     },
     plan: (request, upstream) =>
       withSource(upstream, (source) =>
@@ -184,7 +184,7 @@ function nothingYet(): BackfillProgress {
   };
 }
 
-function stopped(): TransientError {
+function stoppedError(): TransientError {
   return new TransientError(
     'BackfillStopped',
     'the backfill was stopped; run the same command again to continue',

@@ -91,7 +91,7 @@ export async function* readStream(
         keepNew(columns, step.keep);
         yield { columns, names, position, upToDate, gap, duplicates, beyond, outOfOrder };
       }
-      source.landed?.(position.ask);
+      source.noteLanded?.(position.ask);
       if (step.upToDate) {
         if (options.untilUpToDate) return;
         if (source.transport === 'socket') continue;

@@ -83,7 +83,7 @@ export interface SocketReader {
    * Called when the taken frames are stored. `ask` is the position after them.
    * @returns false if only the start of a subscription was taken, without a frame
    */
-  landed(ask: Ask): boolean;
+  noteLanded(ask: Ask): boolean;
   /** Ends the subscription and the connection, and stops the timers. */
   close(): void;
 }
@@ -207,7 +207,7 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
       if (beginning?.nextOffset !== undefined) return takeFrames(connection, ask);
       return end === undefined ? { kind: 'quiet' } : { kind: 'ended', end };
     },
-    landed(ask) {
+    noteLanded(ask) {
       const landed = connection.pending?.frames ?? [];
       for (const { acknowledge } of landed) acknowledge();
       connection.pending = undefined;

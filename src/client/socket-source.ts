@@ -143,8 +143,8 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       isLost = false;
       return read === 'quiet' ? undefined : read;
     },
-    landed(ask) {
-      if (transport === 'rest' || !reader?.landed(ask)) return;
+    noteLanded(ask) {
+      if (transport === 'rest' || !reader?.noteLanded(ask)) return;
       renewals = 0;
       mustRenewToken = false;
     },

@@ -12,7 +12,7 @@ export interface StreamSource {
    */
   fetch(request: ReadRequest): Promise<RawAnswer | undefined>;
   /** Called when all fetched messages are stored. `ask` is the position after them. */
-  landed?(ask: Ask): void;
+  noteLanded?(ask: Ask): void;
   /** The transport of the last answer. A socket reports new messages by itself, so no poll is needed. */
   readonly transport?: Transport;
   /** Takes a buffer back after its answer was interpreted; see `RestSource`. */

@@ -73,13 +73,13 @@ export const waitRules: readonly Rule[] = [
     async check(probe) {
       await ownMessages(probe);
       const held = heldRead(probe, probe.table);
-      const over = held.then(
+      const whenOver = held.then(
         () => true,
         () => true,
       );
       for (let sent = 0; sent * TRICKLE_EVERY_MS < HOLD_MS + 2_000; sent++) {
         await sendOwn(probe, [telemetryItem(probe, sent)]);
-        if (await Promise.race([over, sleep(TRICKLE_EVERY_MS, false)])) break;
+        if (await Promise.race([whenOver, sleep(TRICKLE_EVERY_MS, false)])) break;
       }
       const { tookMs, messages, sent } = await held;
       must(

@@ -207,8 +207,8 @@ function annotate(readings: readonly ExplainedReading[], lines: readonly Line[])
     if (!line) {
       // No line ends at the first reading.
       const first = beginning.get(atMs);
-      const held = first?.covered && first.begin_wh > reading.value;
-      return held ? { ...reading, reason: 'jitter', indexWh: first.begin_wh } : reading;
+      const isHeld = first?.covered && first.begin_wh > reading.value;
+      return isHeld ? { ...reading, reason: 'jitter', indexWh: first.begin_wh } : reading;
     }
     const reason =
       line.flags & lineFlagBits.jitter ? 'jitter' : line.flags & lineFlagBits.carryOver ? 'carry_over' : null;

@@ -9,8 +9,8 @@ import type { SheetRequest } from './write-xlsx.ts';
  */
 export async function runXlsxThread(request: SheetRequest): Promise<void> {
   const worker = new Worker(siblingModule('xlsx-thread', import.meta.url), { workerData: request });
-  const exited = once(worker, 'exit');
+  const whenExited = once(worker, 'exit');
   const [failure] = (await once(worker, 'message')) as [string | undefined];
-  await exited;
+  await whenExited;
   if (failure !== undefined) throw new Error(failure);
 }

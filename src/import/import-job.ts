@@ -48,7 +48,7 @@ interface Run {
   request: ImportRequest;
   progress: ImportProgress | undefined;
   controller: AbortController;
-  ended: Promise<void>;
+  whenEnded: Promise<void>;
   result: { outcome: ImportOutcome } | { error: unknown } | undefined;
 }
 
@@ -62,13 +62,13 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
       controller,
       progress: undefined,
       result: undefined,
-      ended: Promise.resolve(),
+      whenEnded: Promise.resolve(),
     };
     const onProgress = (progress: ImportProgress) => {
       begun.progress = progress;
     };
     const { table } = request;
-    begun.ended = auditRun(options.audit, options.workgroup.id, {
+    begun.whenEnded = auditRun(options.audit, options.workgroup.id, {
       what: 'import',
       target: shownPathOf(request),
       data: { table },
@@ -79,7 +79,7 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
         begun.result = { outcome };
       },
       (error: unknown) => {
-        begun.result = { error: controller.signal.aborted ? stopped(request) : error };
+        begun.result = { error: controller.signal.aborted ? stoppedError(request) : error };
       },
     );
     return begun;
@@ -106,7 +106,7 @@ export function createImportJob(shard: Shard, options: ImportJobOptions): Import
     },
     async stop() {
       run?.controller.abort();
-      await run?.ended;
+      await run?.whenEnded;
     },
   };
 }
@@ -121,7 +121,7 @@ const nothingYet: ImportProgress = {
   rowsExpected: undefined,
 };
 
-function stopped(request: ImportRequest): TransientError {
+function stoppedError(request: ImportRequest): TransientError {
   return new TransientError(
     'ImportStopped',
     `the import of ${shownPathOf(request)} was stopped; run the import again to continue`,

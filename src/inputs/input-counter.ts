@@ -40,10 +40,10 @@ type InputCount = 'stored' | 'repeated' | 'ignored' | 'retained' | 'refused';
 
 /** Counts what an input receives. */
 export interface InputCounter {
-  received(count?: number): void;
+  noteReceived(count?: number): void;
   count(what: InputCount, count?: number): void;
-  ignored(reason: string): void;
-  refused(about: string, reason: string): void;
+  noteIgnored(reason: string): void;
+  noteRefused(about: string, reason: string): void;
   connection(state: InputState['connection'], problem?: string): void;
   /** Sets or ends the problem of storing messages. */
   problem(text: string | undefined): void;
@@ -82,7 +82,7 @@ export function createInputCounter(
   };
 
   return {
-    received(count = 1) {
+    noteReceived(count = 1) {
       counts.received += count;
       lastMessageAtMs = clock.now();
       const part = partNow();
@@ -92,11 +92,11 @@ export function createInputCounter(
     count(what, count = 1) {
       counts[what] += count;
     },
-    ignored(reason) {
+    noteIgnored(reason) {
       counts.ignored++;
       lastIgnored = reason;
     },
-    refused(about, reason) {
+    noteRefused(about, reason) {
       counts.refused++;
       lastRefused = { atMs: clock.now(), about, reason };
     },

@@ -76,7 +76,7 @@ export function keepConnected(options: {
   let retryMs = RETRY_MS_MIN;
   let stopRetry = () => {};
 
-  function disconnected(reason: string): void {
+  function noteDisconnected(reason: string): void {
     client = undefined;
     if (isClosed) return;
     events.disconnected(reason);
@@ -85,15 +85,19 @@ export function keepConnected(options: {
     retryMs = Math.min(RETRY_MS_MAX, retryMs * 2);
   }
   function connectAgain(): void {
-    const connected = () => {
+    const noteConnected = () => {
       retryMs = RETRY_MS_MIN;
       events.connected();
     };
     try {
-      client = openConnection(options, { ...events, connected, disconnected });
+      client = openConnection(options, {
+        ...events,
+        connected: noteConnected,
+        disconnected: noteDisconnected,
+      });
     } catch (error) {
       // A certificate that cannot be read.
-      disconnected(errorMessage(error));
+      noteDisconnected(errorMessage(error));
     }
   }
   connectAgain();
@@ -103,10 +107,10 @@ export function keepConnected(options: {
       stopRetry();
       const current = client;
       if (current === undefined) return;
-      const ended = new Promise<void>((resolve) => current.end(false, () => resolve()));
-      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const whenEnded = new Promise<void>((resolve) => current.end(false, () => resolve()));
+      const { promise: whenLate, resolve } = Promise.withResolvers<void>();
       const stopTimer = startTimer(BROKER_CLOSE_TIMEOUT_MS, resolve);
-      await Promise.race([ended, late]);
+      await Promise.race([whenEnded, whenLate]);
       stopTimer();
       current.stream.destroy();
     },
@@ -133,9 +137,9 @@ function openConnection(
   const end = (why: string) => {
     reason ??= why;
     client.end(true);
-    over();
+    noteOver();
   };
-  const over = () => {
+  const noteOver = () => {
     if (isOver) return;
     isOver = true;
     stopRequests();
@@ -169,7 +173,7 @@ function openConnection(
       reason = `another client uses the session "${clientId}"; stop it, or set clientId`;
   });
   client.on('error', (error) => end(brokerRefusal(error, settings)));
-  client.on('close', over);
+  client.on('close', noteOver);
   return client;
 }
 

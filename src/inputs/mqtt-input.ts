@@ -153,10 +153,10 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
   function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly InputOutcome[]): void {
     const about = topic.slice(0, TOPIC_CHARACTERS_MAX);
     if (isRetained) counter.count('retained');
-    else if (outcomes.length === 0) counter.ignored(`no rule matches the topic ${about}`);
+    else if (outcomes.length === 0) counter.noteIgnored(`no rule matches the topic ${about}`);
     for (const outcome of outcomes) {
-      if (outcome.kind === 'ignored') counter.ignored(`${about}: ${outcome.reason}`);
-      if (outcome.kind === 'refused') counter.refused(about, outcome.reason);
+      if (outcome.kind === 'ignored') counter.noteIgnored(`${about}: ${outcome.reason}`);
+      if (outcome.kind === 'refused') counter.noteRefused(about, outcome.reason);
     }
   }
 
@@ -168,7 +168,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     events: {
       message(message, resume) {
         if (isStopped) return;
-        counter.received();
+        counter.noteReceived();
         waiting.push({ ...message, receivedAtMs: clock.now(), elapsedMs: elapsedOf(clock) });
         waitingBytes += message.payload.length;
         paused.push(resume);

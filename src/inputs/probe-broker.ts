@@ -18,27 +18,27 @@ export async function probeBroker(
 ): Promise<void> {
   signal.throwIfAborted();
   const { connectToBroker } = await import('./mqtt-connection.ts');
-  const refused = (words: string) => new TransientError('BrokerUnusable', words);
+  const refusedError = (words: string) => new TransientError('BrokerUnusable', words);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const open = () => {
     try {
       const options = clientOptions(settings, `${clientId}-doctor-${randomUUID().slice(0, 8)}`);
       return connectToBroker(settings.url, { ...options, clean: true });
     } catch (error) {
-      throw refused(brokerRefusal(error as Error, settings));
+      throw refusedError(brokerRefusal(error as Error, settings));
     }
   };
   const client = open();
   const abort = () => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
-  client.on('error', (error) => reject(refused(brokerRefusal(error, settings))));
-  client.on('close', () => reject(refused('the broker has closed the connection; see its log')));
+  client.on('error', (error) => reject(refusedError(brokerRefusal(error, settings))));
+  client.on('close', () => reject(refusedError('the broker has closed the connection; see its log')));
   client.on('connect', () => {
     const subscriptions = filters.map((filter) => [filter, { qos: 0 as const, rh: NO_RETAINED }]);
     client.subscribe(Object.fromEntries(subscriptions), (error, granted) => {
       const refusal = subscriptionRefusal(error, granted);
       if (refusal === undefined) resolve();
-      else reject(refused(refusal));
+      else reject(refusedError(refusal));
     });
   });
   try {

@@ -71,17 +71,17 @@ export async function takeLines(
         ? [{ kind: 'refused' as const, reason: `the line has more than ${LINE_CHARACTERS_MAX} characters` }]
         : read(line, context);
     if (outcomes.length === 0) return;
-    counter.received();
+    counter.noteReceived();
     const problem = outcomes.find((outcome) => outcome.kind === 'refused');
     if (problem === undefined) taken.accepted++;
     else {
       taken.refusedCount++;
       if (taken.refused.length < PROBLEMS_LISTED_MAX)
         taken.refused.push({ line: number, reason: problem.reason });
-      counter.refused(`line ${number}`, problem.reason);
+      counter.noteRefused(`line ${number}`, problem.reason);
     }
     for (const outcome of outcomes) {
-      if (outcome.kind === 'ignored') counter.ignored(outcome.reason);
+      if (outcome.kind === 'ignored') counter.noteIgnored(outcome.reason);
       if (outcome.kind !== 'reading') continue;
       const items = tables.get(outcome.table);
       if (items) items.push(outcome.item);

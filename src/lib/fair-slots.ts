@@ -19,10 +19,10 @@ interface FairSlotsOptions {
   ownMax: number;
   /** The maximum number of work that waits, of all owners. See `hasShare` for one owner. */
   waitingMax: number;
-  refused(): Error;
+  refusedError(): Error;
 }
 
-export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOptions): FairSlots {
+export function createFairSlots({ ownMax, waitingMax, refusedError }: FairSlotsOptions): FairSlots {
   const running = new Map<string, number>();
   /** Work that waits, by owner. The owner that was served last is at the end. */
   const waiting = new Map<string, Array<() => void>>();
@@ -64,7 +64,7 @@ export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOption
     async take(owner) {
       if (mayBegin(owner)) return begin(owner);
       const queue = waiting.get(owner) ?? [];
-      if (!hasShare(queue.length, waitingCount, waitingMax)) throw refused();
+      if (!hasShare(queue.length, waitingCount, waitingMax)) throw refusedError();
       waitingCount += 1;
       waiting.set(owner, queue);
       return new Promise((resolve) => {

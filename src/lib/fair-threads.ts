@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 interface FairThreads<Request, Answer> {
   /**
    * @returns the message that the thread sends for this request
-   * @throws the error of the thread, or `closed()` if the threads were closed before the job has begun
+   * @throws the error of the thread, or `closedError()` if the threads were closed before the job has begun
    */
   run(request: Request, owner: string): Promise<Answer>;
   /** The jobs of an owner that have not begun. */
@@ -21,7 +21,7 @@ interface FairThreadsOptions {
   module: URL;
   threadsMax: number;
   /** The error of jobs that had not begun. */
-  closed(): Error;
+  closedError(): Error;
 }
 
 interface Job<Request, Answer> {
@@ -34,7 +34,7 @@ interface Job<Request, Answer> {
 export function createFairThreads<Request, Answer>({
   module,
   threadsMax,
-  closed,
+  closedError,
 }: FairThreadsOptions): FairThreads<Request, Answer> {
   const threads = new Map<Worker, Job<Request, Answer> | undefined>();
   const waiting: Array<Job<Request, Answer>> = [];
@@ -78,7 +78,7 @@ export function createFairThreads<Request, Answer>({
 
   return {
     run(request, owner) {
-      if (isClosed) return Promise.reject(closed());
+      if (isClosed) return Promise.reject(closedError());
       return new Promise((resolve, reject) => {
         waiting.push({ request, owner, resolve, reject });
         next();
@@ -87,7 +87,7 @@ export function createFairThreads<Request, Answer>({
     waiting: (owner) => waiting.filter((job) => job.owner === owner).length,
     async close() {
       isClosed = true;
-      for (const { reject } of waiting.splice(0)) reject(closed());
+      for (const { reject } of waiting.splice(0)) reject(closedError());
       await Promise.all([...threads.keys()].map((thread) => thread.terminate()));
     },
   };

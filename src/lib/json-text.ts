@@ -84,15 +84,15 @@ export function measureJson(text: string): JsonMeasure {
   let outermost = 0;
   let widest = 0;
   let members = 0;
-  let quoted = false;
+  let isQuoted = false;
   /** Commas in each open container, by depth. */
   const commas = new Uint32Array(COUNTED_DEPTH_MAX);
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (quoted) {
+    if (isQuoted) {
       if (code === BACKSLASH) at++;
-      else if (code === QUOTE) quoted = false;
-    } else if (code === QUOTE) quoted = true;
+      else if (code === QUOTE) isQuoted = false;
+    } else if (code === QUOTE) isQuoted = true;
     else if (code === COLON) members++;
     else if (code === OPENING_BRACKET || code === OPENING_BRACE) {
       containers++;

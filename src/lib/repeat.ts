@@ -16,18 +16,18 @@ export function repeat(
   startTimer: StartTimer,
   action: () => Promise<void>,
 ): Repeating {
-  let stopped = false;
+  let isStopped = false;
   let running: Promise<void> = Promise.resolve();
   const schedule = () =>
     startTimer(typeof everyMs === 'number' ? everyMs : everyMs(), () => {
       running = action().then(() => {
-        if (!stopped) stopTimer = schedule();
+        if (!isStopped) stopTimer = schedule();
       });
     });
   let stopTimer = schedule();
   return {
     async stop() {
-      stopped = true;
+      isStopped = true;
       stopTimer();
       await running;
     },

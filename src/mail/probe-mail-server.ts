@@ -28,11 +28,11 @@ export async function probeMailServer(
       },
     },
   });
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const { promise: whenAborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    await Promise.race([transport.verify(), aborted]);
+    await Promise.race([transport.verify(), whenAborted]);
     return { certificateEndsAtMs };
   } catch (error) {
     signal.throwIfAborted();

@@ -129,10 +129,10 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
     async close() {
       const ending = thread;
       if (!ending) return;
-      const exited = new Promise((resolve) => ending.worker.once('exit', resolve));
+      const whenExited = new Promise((resolve) => ending.worker.once('exit', resolve));
       // A thread that crashes while closing has ended too.
       await Promise.allSettled([send(ending, { kind: 'end' })]);
-      await exited;
+      await whenExited;
     },
   };
 }

@@ -104,7 +104,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
       const last = replies.at(-1);
       if (last) ask = next ?? nextAsk(last);
       if (answer === undefined) result.upToDate = true;
-      else if (next === undefined && last?.kind === 'delivered') source.landed?.(ask);
+      else if (next === undefined && last?.kind === 'delivered') source.noteLanded?.(ask);
       onProgress?.(result);
       if (isShrunk) return;
     }

@@ -49,15 +49,15 @@ const ORDER: Partial<Record<DatasetName, string>> = {
  */
 export function planMerges(commit: Commit, nowMs: UtcMs, newFilesMin = FAN_IN): Merge[] {
   const merges = [
-    ...growing(commit.files, 'messages', nowMs, newFilesMin),
-    ...growing(commit.files, 'quarantine', nowMs, newFilesMin),
-    ...closed(commit.files, 'messages', 'hour', nowMs),
-    ...closed(commit.files, 'messages', 'day', nowMs),
-    ...closed(commit.files, 'messages', 'month', nowMs),
-    ...closed(commit.files, 'quarantine', 'month', nowMs),
-    ...closed(commit.files, 'interval_energy', 'month', nowMs),
-    ...closed(commit.files, 'device_status', 'month', nowMs),
-    ...closed(commit.files, 'rejected_reading', 'month', nowMs),
+    ...mergeGrowing(commit.files, 'messages', nowMs, newFilesMin),
+    ...mergeGrowing(commit.files, 'quarantine', nowMs, newFilesMin),
+    ...mergeEnded(commit.files, 'messages', 'hour', nowMs),
+    ...mergeEnded(commit.files, 'messages', 'day', nowMs),
+    ...mergeEnded(commit.files, 'messages', 'month', nowMs),
+    ...mergeEnded(commit.files, 'quarantine', 'month', nowMs),
+    ...mergeEnded(commit.files, 'interval_energy', 'month', nowMs),
+    ...mergeEnded(commit.files, 'device_status', 'month', nowMs),
+    ...mergeEnded(commit.files, 'rejected_reading', 'month', nowMs),
   ];
   const taken = new Set<string>();
   let bytes = 0;
@@ -73,7 +73,7 @@ export function planMerges(commit: Commit, nowMs: UtcMs, newFilesMin = FAN_IN): 
 }
 
 /** In a growing folder: files of the same level, if there are enough. */
-function growing(
+function mergeGrowing(
   files: readonly LakeFile[],
   dataset: DatasetName,
   nowMs: UtcMs,
@@ -90,7 +90,12 @@ function growing(
  * together. So with little traffic hours become days and days become months, and with much traffic hours
  * stay.
  */
-function closed(files: readonly LakeFile[], dataset: DatasetName, kind: PeriodKind, nowMs: UtcMs): Merge[] {
+function mergeEnded(
+  files: readonly LakeFile[],
+  dataset: DatasetName,
+  kind: PeriodKind,
+  nowMs: UtcMs,
+): Merge[] {
   const rank: Record<PeriodKind, number> = { hour: 0, day: 1, month: 2 };
   const candidates = files.filter(
     (file) => file.dataset === dataset && rank[periodKind(file.period)] <= rank[kind],

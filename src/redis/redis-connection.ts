@@ -74,7 +74,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   };
   // The status changes a moment after a connection has ended.
   const isReady = () => commands.status === 'ready' && commands.stream.writable;
-  const refused = (reply: string) =>
+  const refusedError = (reply: string) =>
     new TransientError(
       'RedisRefused',
       `Redis at ${host} refused: ${describeReply(reply).replaceAll('stream.redisUrl', `${use}.redisUrl`)}`,
@@ -95,7 +95,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     if (error instanceof TerminalError)
       throw new TerminalError(error.code, `Redis at ${host} cannot be used for the stream: ${error.message}`);
     const problem = outage.lastProblem() ?? errorMessage(error);
-    if (/^(NOAUTH|WRONGPASS|NOPERM)\b/.test(problem)) throw refused(problem);
+    if (/^(NOAUTH|WRONGPASS|NOPERM)\b/.test(problem)) throw refusedError(problem);
     if (use === 'queue')
       throw new TransientError(
         'QueueUnreachable',
@@ -116,7 +116,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     tellReady();
   });
   const subscriptions = createRedisSubscriptions(news, {
-    asFailure: (error) => (isReply(error) ? refused(error.message) : error),
+    asFailure: (error) => (isReply(error) ? refusedError(error.message) : error),
     onSubscribed: tellReady,
   });
 
@@ -132,7 +132,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     } catch (error) {
       if (error instanceof TransientError || error instanceof TerminalError) throw error;
       // The original error contains the command and its values, so it is not passed on.
-      if (isReply(error)) throw refused(error.message);
+      if (isReply(error)) throw refusedError(error.message);
       if (isReady()) commands.disconnect(true);
       throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
     }

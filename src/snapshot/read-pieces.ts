@@ -35,8 +35,8 @@ export async function* readPieces(
   { pieceBytes = PIECE_BYTES, signal }: { pieceBytes?: number; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<PackPiece> {
   const damaged = (what: string) => damagedObject(store.address, pack.key, what);
-  const ended = new AbortController();
-  const either = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+  const stopping = new AbortController();
+  const either = signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal;
   const ranges = rangesOf(pack, wanted, pieceBytes, damaged);
   const read = async ({ start, end, blocks }: Range): Promise<PackPiece> => {
     // A byte more than the pack has shows that the object is longer.
@@ -66,7 +66,7 @@ export async function* readPieces(
       yield piece;
     }
   } finally {
-    ended.abort();
+    stopping.abort();
     await Promise.allSettled(reading);
   }
 }

@@ -182,14 +182,14 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
       const release = () => {
         for (const { object, entry } of held.splice(0)) unpin(object.name, entry);
       };
-      const failed = new AbortController();
-      const stop = AbortSignal.any([failed.signal, closing.signal, ...(signal ? [signal] : [])]);
+      const failing = new AbortController();
+      const stop = AbortSignal.any([failing.signal, closing.signal, ...(signal ? [signal] : [])]);
       try {
         if (!free(bytesMax)) throw busy(folder, bytesMax);
         const provided = held.map(({ object, entry }) => provide(object, entry, stop));
         await Promise.all(provided).catch(async (error: unknown) => {
           // Without this file, the other ones are not needed.
-          failed.abort(error);
+          failing.abort(error);
           await Promise.allSettled(provided);
           throw error;
         });

@@ -40,7 +40,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
   const address = `s3://${bucket}/${prefix}`.replace(/\/$/, '');
   const keyOf = (key: string) => prefix + checkKey(key);
   const { ask } = createS3Client(settings, address);
-  const failed = (action: S3Action, refusal: S3Refusal) => s3Failure(address, action, refusal);
+  const failure = (action: S3Action, refusal: S3Refusal) => s3Failure(address, action, refusal);
 
   async function* list(
     below: string,
@@ -64,7 +64,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
           throw objectTooLarge(address, 'the answer to a list', LIST_BYTES_MAX);
         return readListAnswer(bytes.toString('utf8'), address);
       });
-      if (outcome.kind === 'refused') throw failed('list', outcome);
+      if (outcome.kind === 'refused') throw failure('list', outcome);
       for (const object of outcome.result.objects) {
         // The next page starts after this key, so another order would leave keys out or never end.
         if (!object.key.startsWith(from) || object.key <= after) throw wrongOrder(address);
@@ -84,19 +84,19 @@ export function createS3Store(settings: S3Settings): ObjectStore {
       const outcome = await ask(request, drainAnswer);
       if (outcome.kind === 'ok') return 'created';
       if (outcome.status === 412) return 'exists';
-      throw failed('create', outcome);
+      throw failure('create', outcome);
     },
     async put(key, content, signal) {
       const bytes = 'path' in content ? content.bytes : content.bytes.length;
       if (bytes > PUT_BYTES_MAX) throw objectTooLarge(address, key, PUT_BYTES_MAX);
       const outcome = await ask({ method: 'PUT', key: keyOf(key), content, signal }, drainAnswer);
-      if (outcome.kind === 'refused') throw failed('put', outcome);
+      if (outcome.kind === 'refused') throw failure('put', outcome);
     },
     async get(key, { bytesMax = GET_BYTES_MAX, signal } = {}) {
       const request = { method: 'GET', key: keyOf(key), answerBytes: bytesMax, signal } as const;
       const outcome = await ask(request, (answer) => bytesInAnswer(answer, bytesMax + 1));
       if (isMissing(outcome)) return undefined;
-      if (outcome.kind === 'refused') throw failed('get', outcome);
+      if (outcome.kind === 'refused') throw failure('get', outcome);
       if (outcome.result.length > bytesMax) throw objectTooLarge(address, key, bytesMax);
       return outcome.result;
     },
@@ -115,7 +115,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
       if (isMissing(outcome)) return undefined;
       if (outcome.kind === 'ok') return outcome.result;
       if (outcome.status === 416) return Buffer.alloc(0);
-      throw failed('get', outcome);
+      throw failure('get', outcome);
     },
     async download(key, path, expected, signal) {
       const request = { method: 'GET', key: keyOf(key), answerBytes: expected.bytes, signal } as const;
@@ -124,13 +124,13 @@ export function createS3Store(settings: S3Settings): ObjectStore {
         receiveFile(answer.body, path, expected, { damaged, signal }),
       );
       if (isMissing(outcome)) return false;
-      if (outcome.kind === 'refused') throw failed('get', outcome);
+      if (outcome.kind === 'refused') throw failure('get', outcome);
       return true;
     },
     list,
     async remove(key, signal) {
       const outcome = await ask({ method: 'DELETE', key: keyOf(key), signal }, drainAnswer);
-      if (outcome.kind === 'refused' && !isMissing(outcome)) throw failed('delete', outcome);
+      if (outcome.kind === 'refused' && !isMissing(outcome)) throw failure('delete', outcome);
     },
   };
 }

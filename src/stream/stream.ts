@@ -160,14 +160,14 @@ export function createStream(options: StreamOptions): Stream {
       const log = logs.get(workgroupId)?.log;
       if (log === undefined) return;
       logs.delete(workgroupId);
-      const closed = trimming
+      const closing = trimming
         .then(() => log.close())
         .catch((error: unknown) =>
           logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'stream.close-failed'),
         )
         .finally(() => closings.delete(workgroupId));
-      closings.set(workgroupId, closed);
-      await closed;
+      closings.set(workgroupId, closing);
+      await closing;
     },
     counts: () =>
       [...logs].map(([workgroupId, ageing]) => ({

@@ -43,7 +43,7 @@ export function createBodyReader(): BodyReader {
   const threads = createFairThreads<BodyRequest, BodyAnswer>({
     module: siblingModule('read-thread', import.meta.url),
     threadsMax: THREADS_MAX,
-    closed: () => new StreamError('Draining', 'the service is shutting down'),
+    closedError: () => new StreamError('Draining', 'the service is shutting down'),
   });
   return {
     async read(request, owner) {

@@ -49,17 +49,17 @@ const NO_CHECKPOINT = '1TB';
  * last checkpoint uses. So during a read no checkpoint is made.
  */
 export function createFrozenReads({ connect, file, walLimit, alone }: FrozenReadsOptions): FrozenReads {
-  const stopped = new AbortController();
+  const stopping = new AbortController();
   const inTurn = createInTurn();
 
   async function read<Result>(work: (file: FrozenFile) => Promise<Result>): Promise<Result> {
-    stopped.signal.throwIfAborted();
+    stopping.signal.throwIfAborted();
     try {
       await alone(async () => {
         await run(setWalLimit(NO_CHECKPOINT));
         await run('CHECKPOINT');
       });
-      return await work(await frozenFile(file(), stopped.signal));
+      return await work(await frozenFile(file(), stopping.signal));
     } finally {
       await run(setWalLimit(walLimit));
     }
@@ -79,13 +79,13 @@ export function createFrozenReads({ connect, file, walLimit, alone }: FrozenRead
     between: (work) =>
       inTurn(() =>
         alone(async () => {
-          stopped.signal.throwIfAborted();
+          stopping.signal.throwIfAborted();
           await run('CHECKPOINT');
           return work();
         }),
       ),
     async stop(reason) {
-      stopped.abort(reason);
+      stopping.abort(reason);
       await inTurn(async () => undefined);
     },
   };

@@ -58,7 +58,7 @@ async function read(source: SocketSource, count: number, options: ReadStreamOpti
     position = batch.position;
     if (values.length >= count) break;
   }
-  source.landed(position!.ask);
+  source.noteLanded(position!.ask);
   return { values, gaps, position: position!, transport: source.transport };
 }
 

@@ -126,7 +126,7 @@ test('frames are acknowledged after they have landed, so the server is never far
   await sleep(100);
   expect(socket.acknowledged).toBe(0);
   expect(answer?.bytes.length).toBeGreaterThan(0);
-  source.landed({ kind: 'offset', offset: 1_002n });
+  source.noteLanded({ kind: 'offset', offset: 1_002n });
   await until('what has landed is acknowledged', () => socket.acknowledged > 0);
   expect(socket.unacknowledgedMax).toBe(4);
 });

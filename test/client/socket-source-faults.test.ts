@@ -85,7 +85,7 @@ test.each([
       ? socket.handshakes.length > 1
       : performance.now() > beganAtMs + 1.5 * silenceMs;
   while (!isSettled()) {
-    if (await source.fetch({ ask: position.ask, waitSeconds: 0.1 })) source.landed(position.ask);
+    if (await source.fetch({ ask: position.ask, waitSeconds: 0.1 })) source.noteLanded(position.ask);
     transports.add(source.transport);
   }
   // REST checks if the socket has missed a message.
@@ -188,7 +188,7 @@ test('a refused or expired token is renewed, and reading continues at the same o
   expect(second).toMatchObject({ values: [3, 4, 5], gaps: [] });
   await source.fetch({ ask: second.position.ask, waitSeconds: 0.1 });
   expect(source.transport).toBe('socket');
-  source.landed(second.position.ask);
+  source.noteLanded(second.position.ask);
   vendor.tokens = new Set(['token-4']);
   socket.stop('token_expired');
   vendor.append(3);

@@ -80,7 +80,7 @@ export async function read(source: SocketSource, from: Position | Ask, count: nu
     note(delivered, batch, source);
     if (delivered.values.length >= count) break;
   }
-  source.landed(delivered.position.ask);
+  source.noteLanded(delivered.position.ask);
   return delivered;
 }
 

@@ -86,9 +86,9 @@ test('an input that is connected and cannot store messages is a problem after 30
 
 test('the messages of a minute are the messages of the last 60 s', async () => {
   const { clock, counter } = setUp();
-  counter.received(3);
+  counter.noteReceived(3);
   await clock.advance(30 * SECOND_MS);
-  counter.received(2);
+  counter.noteReceived(2);
   expect(counter.state().perMinute).toBe(5);
   await clock.advance(31 * SECOND_MS);
   expect(counter.state()).toMatchObject({ perMinute: 2, received: 5 });

@@ -21,9 +21,9 @@ test('a stage is ok before its first run and after each that succeeds', () => {
   const { clock, progress, health } = setUp();
   expect(health()).toMatchObject({ state: 'ok', lastSuccessAtMs: null, lastError: null });
   progress.tick('poll')();
-  progress.started('poll');
+  progress.noteStarted('poll');
   clock.ms += 250;
-  progress.succeeded('poll');
+  progress.noteSucceeded('poll');
   expect(health()).toMatchObject({
     state: 'ok',
     lastTickAtMs: 1_000_000,
@@ -37,8 +37,8 @@ test('a stage that fails is tried again later and later, at most a minute later,
   const { clock, progress, health } = setUp();
   const waits: number[] = [];
   for (let run = 0; run < 8; run++) {
-    progress.started('poll');
-    progress.failed('poll', new TransientError('Upstream', 'it is away'));
+    progress.noteStarted('poll');
+    progress.noteFailed('poll', new TransientError('Upstream', 'it is away'));
     expect(progress.backOffMs('poll')).toBe(health().retryAtMs! - clock.ms);
     waits.push(progress.backOffMs('poll'));
     clock.ms = health().retryAtMs!;
@@ -46,16 +46,16 @@ test('a stage that fails is tried again later and later, at most a minute later,
   }
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
   progress.tick('poll')();
-  progress.started('poll');
-  progress.succeeded('poll');
+  progress.noteStarted('poll');
+  progress.noteSucceeded('poll');
   expect(health()).toMatchObject({ state: 'ok', failures: 0, retryAtMs: null });
 });
 
 test('a stage is tried again after the time that its server asks for, but at most a minute later', () => {
   const { clock, progress } = setUp();
   const waitAfter = (retryAfterMs: number) => {
-    progress.started('poll');
-    progress.failed('poll', new TransientError('Busy', 'later', { details: { retryAfterMs } }));
+    progress.noteStarted('poll');
+    progress.noteFailed('poll', new TransientError('Busy', 'later', { details: { retryAfterMs } }));
     const waitMs = progress.backOffMs('poll');
     clock.ms += waitMs;
     return waitMs;
@@ -65,15 +65,15 @@ test('a stage is tried again after the time that its server asks for, but at mos
 
 test('the last error stays to be seen, with whether a retry is worth it', () => {
   const { clock, progress, health } = setUp();
-  progress.started('poll');
-  progress.failed('poll', new TerminalError('NoSuchTable', 'there is no such table'));
+  progress.noteStarted('poll');
+  progress.noteFailed('poll', new TerminalError('NoSuchTable', 'there is no such table'));
   expect(health()).toMatchObject({
     state: 'failing',
     failures: 1,
     lastError: { atMs: clock.ms, code: 'NoSuchTable', message: 'there is no such table', retryable: false },
   });
-  progress.started('poll');
-  progress.succeeded('poll');
+  progress.noteStarted('poll');
+  progress.noteSucceeded('poll');
   expect(health().lastError?.code).toBe('NoSuchTable');
 });
 
@@ -104,7 +104,7 @@ test.each([
 
 test('a run that continues after it was told to stop is stuck', () => {
   const { progress, health, passMs } = setUp();
-  progress.started('poll');
+  progress.noteStarted('poll');
   passMs(60_000);
   expect(health().state).toBe('ok');
   passMs(1_000);
@@ -113,7 +113,7 @@ test('a run that continues after it was told to stop is stuck', () => {
 
 test('a run that was interrupted is not a success and not a failure', () => {
   const { progress, health } = setUp();
-  progress.started('poll');
-  progress.interrupted('poll');
+  progress.noteStarted('poll');
+  progress.noteInterrupted('poll');
   expect(health()).toMatchObject({ state: 'ok', failures: 0, lastSuccessAtMs: null, runningSinceMs: null });
 });

@@ -52,10 +52,10 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
         if (how === 'is never called') continue;
         progress.tick(stage)();
         if (how === 'waits' || progress.backOffMs(stage) > 0) continue;
-        progress.started(stage);
+        progress.noteStarted(stage);
         if (how === 'fails')
-          progress.failed(stage, new TransientError('Away', 'the server is away; start it'));
-        else progress.succeeded(stage);
+          progress.noteFailed(stage, new TransientError('Away', 'the server is away; start it'));
+        else progress.noteSucceeded(stage);
       }
     }
   }
@@ -96,7 +96,7 @@ describe('what keeps a workgroup from being worked on', () => {
     const { pass, progress, troubles, clock } = setUp(['commit']);
     pass(MINUTE_MS);
     const sinceMs = clock.ms;
-    progress.started('commit');
+    progress.noteStarted('commit');
     pass(8 * MINUTE_MS - 1_000, { commit: 'waits' });
     expect(troubles()).toEqual([]);
     pass(1_000, { commit: 'waits' });
@@ -108,24 +108,24 @@ describe('what keeps a workgroup from being worked on', () => {
         message: expect.stringContaining('half of stream.retention'),
       },
     ]);
-    progress.succeeded('commit');
+    progress.noteSucceeded('commit');
     expect(troubles()).toEqual([]);
   });
 
   test('is no single failure of a stage that is due each hour', () => {
     const { pass, progress, troubles } = setUp(['maintain']);
     pass(MINUTE_MS);
-    progress.failed('maintain', new Error('once'));
+    progress.noteFailed('maintain', new Error('once'));
     pass(10 * MINUTE_MS, { maintain: 'waits' });
     expect(troubles()).toEqual([]);
   });
 
   test('is a stage that never ran although it is due, but not while another of its lane is at work', () => {
     const { pass, progress, troubles } = setUp();
-    progress.started('rollup');
+    progress.noteStarted('rollup');
     pass(6 * MINUTE_MS, { publish: 'waits', rollup: 'waits' });
     expect(troubles()).toEqual([]);
-    progress.succeeded('rollup');
+    progress.noteSucceeded('rollup');
     expect(troubles()).toMatchObject([
       {
         stage: 'publish',
@@ -155,7 +155,7 @@ describe('what keeps a workgroup from being worked on', () => {
   test('is a run that does not end when it is aborted', () => {
     const { pass, progress, troubles } = setUp();
     pass(MINUTE_MS);
-    progress.started('poll');
+    progress.noteStarted('poll');
     pass(11 * MINUTE_MS, { poll: 'waits' });
     expect(troubles()).toMatchObject([
       {

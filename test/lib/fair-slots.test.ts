@@ -3,7 +3,7 @@ import { createFairSlots } from '../../src/lib/fair-slots.ts';
 
 /** `begun` lists work in the order in which it started. `end` gives back the oldest place. */
 function setUp(options: { ownMax: number; waitingMax: number }) {
-  const slots = createFairSlots({ ...options, refused: () => new Error('too much waits') });
+  const slots = createFairSlots({ ...options, refusedError: () => new Error('too much waits') });
   const begun: string[] = [];
   const places: Array<() => void> = [];
   let refused = 0;

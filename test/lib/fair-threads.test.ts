@@ -16,7 +16,7 @@ function openThreads(threadsMax: number) {
   const threads = createFairThreads<string, string>({
     module,
     threadsMax,
-    closed: () => new Error('closed'),
+    closedError: () => new Error('closed'),
   });
   onTestFinished(() => threads.close());
   return threads;

@@ -76,12 +76,12 @@ test('a server that asks for a wait is not read earlier, however often it has fa
   // From the seventh failure on the reader gives up at once.
   for (let run = 0; run < 8; run++) {
     const progress = createStageProgress(paces, { clock: { now: () => 0 }, timeLimitMs: () => 30_000 });
-    progress.started('poll');
+    progress.noteStarted('poll');
     const { signal } = new AbortController();
     const error = await pollSlice({ pipeline, source, waitSeconds: 0, workgroupId: 'acme', signal }).catch(
       (thrown) => thrown,
     );
-    progress.failed('poll', error);
+    progress.noteFailed('poll', error);
     waits.push(progress.backOffMs('poll'));
   }
   expect(waits).toEqual(Array(8).fill(50_000));

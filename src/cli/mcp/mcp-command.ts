@@ -37,12 +37,12 @@ export function addMcpCommand(program: Command, terminal: Terminal): void {
         const transport = new StdioServerTransport(process.stdin, process.stdout, {
           maxBufferSize: MESSAGE_BYTES_MAX,
         });
-        const ended = new Promise<void>((done) => {
-          process.stdin.once('close', done).once('end', done);
-          signal.addEventListener('abort', () => done(), { once: true });
+        const whenEnded = new Promise<void>((resolve) => {
+          process.stdin.once('close', resolve).once('end', resolve);
+          signal.addEventListener('abort', () => resolve(), { once: true });
         });
         const served = serveStdio(() => createMcpServer(options), { transport, maxSubscriptions: 0 });
-        await ended;
+        await whenEnded;
         await served.close();
         process.stdin.destroy();
       }),

@@ -58,7 +58,7 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
   const slots = createFairSlots({
     ownMax: options.queriesMax,
     waitingMax: options.waitingMax,
-    refused: () =>
+    refusedError: () =>
       unavailable('too many reports are being computed; ask again in a moment', RETRY_AFTER_SECONDS),
   });
   const running = new Set<Promise<unknown>>();

@@ -64,7 +64,7 @@ export async function waitForOffset(
         if (BigInt(commit.rolledUpBatchId) >= batchId) return;
       }
       require();
-      if (performance.now() >= endMs) throw late(after, withinMs, batchId !== undefined);
+      if (performance.now() >= endMs) throw lateError(after, withinMs, batchId !== undefined);
       await sleep(LOOK_EVERY_MS);
     }
   } finally {
@@ -80,7 +80,7 @@ export function requireCaller({ destroyed }: Pick<Socket, 'destroyed'>): void {
   if (destroyed) throw afterUnavailable('the caller has gone');
 }
 
-function late(after: Offset, withinMs: number, isPublished: boolean): StreamError {
+function lateError(after: Offset, withinMs: number, isPublished: boolean): StreamError {
   const missing = isPublished ? 'is stored, but its energy is not computed' : 'is not in the published data';
   return afterUnavailable(
     `after: the message at offset ${after} ${missing} after ${withinMs / SECOND_MS} s; ask again, or see the status of the workgroup (GET status)`,

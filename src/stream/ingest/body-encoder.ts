@@ -35,7 +35,7 @@ export function createBodyEncoder(): BodyEncoder {
   const threads = createFairThreads<IngestRequest, ThreadAnswer>({
     module: siblingModule('encode-thread', import.meta.url),
     threadsMax: THREADS_MAX,
-    closed: () => new StreamError('Draining', 'the service is shutting down'),
+    closedError: () => new StreamError('Draining', 'the service is shutting down'),
   });
   return {
     async encode(request, owner) {

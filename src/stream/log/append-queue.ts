@@ -50,7 +50,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
   const waiting: Entry[] = [];
   let waitingBytes = 0;
   let running: Promise<void> | undefined;
-  let closed = false;
+  let isClosed = false;
   let warnedAtMs: UtcMs | undefined;
 
   const takeGroup = () => {
@@ -122,7 +122,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
   };
 
   const push = (batch: EncodedBatch, readTo: Offset | undefined): Promise<Appended | 'outdated'> => {
-    if (closed) return Promise.reject(unavailable('the log is closed', LOG_RETRY_SECONDS));
+    if (isClosed) return Promise.reject(unavailable('the log is closed', LOG_RETRY_SECONDS));
     if (batch.count < 1 || batch.count > MESSAGES_PER_CHUNK_MAX)
       return Promise.reject(new RangeError(`an append takes 1 to ${MESSAGES_PER_CHUNK_MAX} messages`));
     const bytes = batch.starts[batch.count]! - batch.starts[0]!;
@@ -142,7 +142,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
     announce: (batch: EncodedBatch, readTo: Offset) => push(batch, readTo),
     /** Stores the accepted messages. Later appends are refused. */
     async close(): Promise<void> {
-      closed = true;
+      isClosed = true;
       await running;
     },
   };

@@ -127,13 +127,13 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
    */
   const write = async (freeBytesMin: number, action: () => void): Promise<void> => {
     requireSpace(path, freeBytes, freeBytesMin);
-    let owned: boolean;
+    let isOwned: boolean;
     try {
-      owned = await owners.ifVersion(OWNER_KEY, ownership, action);
+      isOwned = await owners.ifVersion(OWNER_KEY, ownership, action);
     } catch (error) {
       throw await commitFault(error);
     }
-    if (!owned)
+    if (!isOwned)
       throw new TerminalError(
         'LogTakenOver',
         'another process has opened the log; this process cannot append any more',

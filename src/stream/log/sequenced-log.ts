@@ -28,7 +28,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const waiters = createWaiters();
   const { epoch } = store;
   let closing: Promise<void> | undefined;
-  let closed = false;
+  let isClosed = false;
 
   const tail = store.tail();
   let lastOffset = tail.lastOffset;
@@ -101,7 +101,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 
   const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
-    if (closed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
+    if (isClosed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
     const bounds = refresh();
     return readChunks(request, bounds, start.offset, chunks.from);
   };
@@ -111,9 +111,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     announce: queue.announce,
     read: (request) => guard(() => read(request)),
     bounds: async () => refresh(),
-    chunkFrom: (position) => guard(async () => (closed ? undefined : chunks.from(position))),
+    chunkFrom: (position) => guard(async () => (isClosed ? undefined : chunks.from(position))),
     waitFor: (position, signal) =>
-      closed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
+      isClosed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
     async countFrom(position) {
       const from = laterOffset(position, refresh().earliest);
       const span = await guard(async () => chunks.spanFrom(from));
@@ -131,7 +131,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     close() {
       closing ??= (async () => {
         await queue.close();
-        closed = true;
+        isClosed = true;
         waiters.wakeAll();
         await store.close();
       })();

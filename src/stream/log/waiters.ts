@@ -11,26 +11,26 @@ interface Waiters {
 }
 
 export function createWaiters(): Waiters {
-  const waiting = new Set<{ position: Offset; done: () => void }>();
+  const waiting = new Set<{ position: Offset; finish: () => void }>();
   return {
     wait(position, signal) {
       if (signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
-        const done = () => {
+        const finish = () => {
           waiting.delete(waiter);
-          signal.removeEventListener('abort', done);
+          signal.removeEventListener('abort', finish);
           resolve();
         };
-        const waiter = { position, done };
+        const waiter = { position, finish };
         waiting.add(waiter);
-        signal.addEventListener('abort', done, { once: true });
+        signal.addEventListener('abort', finish, { once: true });
       });
     },
     wake(lastOffset) {
-      for (const waiter of waiting) if (waiter.position <= lastOffset) waiter.done();
+      for (const waiter of waiting) if (waiter.position <= lastOffset) waiter.finish();
     },
     wakeAll() {
-      for (const waiter of waiting) waiter.done();
+      for (const waiter of waiting) waiter.finish();
     },
     get size() {
       return waiting.size;

@@ -9,7 +9,7 @@ interface HoldTimer {
    * To be called when the caller has everything. It starts the idle time, and starts it again if the caller
    * got a message.
    */
-  exhausted(sawMessage: boolean): void;
+  noteExhausted(sawMessage: boolean): void;
   /** True if the request must be answered. The idle time counts only if the caller has everything. */
   isOver(upToDate: boolean): boolean;
   /** Runs a wait. Its signal aborts when the request must be answered. */
@@ -26,27 +26,27 @@ export function createHoldTimer(options: {
 }): HoldTimer {
   const { startTimer, holdMs, idleMs, signal } = options;
   let waiting: AbortController | undefined;
-  let held = holdMs <= 0;
-  let idle = false;
+  let isHoldOver = holdMs <= 0;
+  let isIdle = false;
   let stopIdle: (() => void) | undefined;
   const interrupt = () => waiting?.abort();
   const stopHold = startTimer(Math.max(0, holdMs), () => {
-    held = true;
+    isHoldOver = true;
     interrupt();
   });
   signal.addEventListener('abort', interrupt);
 
   return {
-    exhausted(sawMessage) {
+    noteExhausted(sawMessage) {
       if (stopIdle !== undefined && !sawMessage) return;
       stopIdle?.();
-      idle = false;
+      isIdle = false;
       stopIdle = startTimer(idleMs, () => {
-        idle = true;
+        isIdle = true;
         interrupt();
       });
     },
-    isOver: (upToDate) => held || signal.aborted || (upToDate && idle),
+    isOver: (upToDate) => isHoldOver || signal.aborted || (upToDate && isIdle),
     async during(wait) {
       waiting = new AbortController();
       await wait(waiting.signal);

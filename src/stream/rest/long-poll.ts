@@ -92,7 +92,7 @@ export async function poll(
       bytes += outcome.bytes;
       last = outcome;
       cursor.moveTo(outcome.nextOffset);
-      if (outcome.upToDate) holdTimer.exhausted(outcome.count > 0);
+      if (outcome.upToDate) holdTimer.noteExhausted(outcome.count > 0);
       if (outcome.full || holdTimer.isOver(outcome.upToDate)) return answer(outcome);
       if (outcome.upToDate) await holdTimer.during(cursor.waitForMore);
     }

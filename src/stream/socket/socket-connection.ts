@@ -25,10 +25,10 @@ export interface SocketConnection {
   acknowledges: boolean | undefined;
   emit(event: string, payload: object): void;
   /**
-   * Sends a data frame: its head and stored messages. If `acknowledged` is given, it is called when the
+   * Sends a data frame: its head and stored messages. If `onAcknowledged` is given, it is called when the
    * client acknowledges the frame.
    */
-  sendFrame(head: Uint8Array, messages: Uint8Array, acknowledged: (() => void) | undefined): void;
+  sendFrame(head: Uint8Array, messages: Uint8Array, onAcknowledged: (() => void) | undefined): void;
   /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
   /**

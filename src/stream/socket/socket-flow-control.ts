@@ -40,14 +40,14 @@ const STALLED_MS = 30 * SECOND_MS;
 
 export function createFlowControl({ connection, startTimer, isFarBehind }: FlowControlOptions): FlowControl {
   let unacknowledged = 0;
-  let closed = false;
+  let isClosed = false;
   let wake: (() => void) | undefined;
   let stopTimer: (() => void) | undefined;
-  const moved = () => wake?.();
-  const stopListening = connection.onClear(moved);
+  const endWait = () => wake?.();
+  const stopListening = connection.onClear(endWait);
 
   const isOpen = () =>
-    closed ||
+    isClosed ||
     (connection.isClear() &&
       (connection.acknowledges === false || unacknowledged < limits.framesUnacknowledgedMax));
 
@@ -81,19 +81,19 @@ export function createFlowControl({ connection, startTimer, isFarBehind }: FlowC
         stopTimer ??= startTimer(FIRST_ACKNOWLEDGEMENT_MS, () => {
           if (connection.acknowledges !== undefined) return;
           connection.acknowledges = false;
-          moved();
+          endWait();
         });
       return () => {
         connection.acknowledges = true;
         unacknowledged--;
-        moved();
+        endWait();
       };
     },
     close() {
-      closed = true;
+      isClosed = true;
       stopTimer?.();
       stopListening();
-      moved();
+      endWait();
     },
   };
 }

@@ -79,11 +79,11 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
     emit: (event, payload) => {
       socket.emit(event, payload);
     },
-    sendFrame(head, messages, acknowledged) {
-      if (acknowledged && ++unanswered > UNANSWERED_MAX) this.acknowledges = false;
+    sendFrame(head, messages, onAcknowledged) {
+      if (onAcknowledged && ++unanswered > UNANSWERED_MAX) this.acknowledges = false;
       const onAnswer = () => {
         unanswered--;
-        acknowledged?.();
+        onAcknowledged?.();
       };
       const join = (packet: EnginePacket) => {
         if (packet.data === messages) joinInPacket(packet, head, messages);
@@ -94,7 +94,7 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
           held.bytes += messages.length;
         }
         conn.on('packetCreate', join);
-        if (acknowledged) socket.emit(socketEvents.data, messages, onAnswer);
+        if (onAcknowledged) socket.emit(socketEvents.data, messages, onAnswer);
         else socket.emit(socketEvents.data, messages);
         conn.off('packetCreate', join);
       });

@@ -31,7 +31,7 @@ export interface Lobby {
    */
   enter(request: IncomingMessage): string | undefined;
   /** Called when the request has opened its connection. */
-  opened(request: IncomingMessage, connection: LobbyConnection): void;
+  noteOpened(request: IncomingMessage, connection: LobbyConnection): void;
   /** Called when the connection has authenticated. It waits no longer. */
   letIn(request: IncomingMessage): void;
   /** True until the connection has authenticated. */
@@ -79,7 +79,7 @@ export function createLobby(options: LobbyOptions): Lobby {
       places.set(request, { group, connection: undefined, stopTimer });
       return undefined;
     },
-    opened(request, connection) {
+    noteOpened(request, connection) {
       const place = places.get(request);
       // The place was given up, because the time was over before the connection was open.
       if (place === undefined) return void connection.close(true);

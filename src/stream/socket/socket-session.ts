@@ -57,7 +57,7 @@ export function createSession(
   let refusals = 0;
   /** Answers since all sent data was handed to the operating system. */
   let unread = 0;
-  let closed = false;
+  let isClosed = false;
   const stopListening = connection.onClear(() => {
     unread = 0;
   });
@@ -117,7 +117,7 @@ export function createSession(
 
   return {
     receive(event, args) {
-      if (closed) return;
+      if (isClosed) return;
       if (unread > ANSWERS_UNREAD_MAX) return connection.disconnect();
       const callback = args.at(-1);
       const acknowledge: Answer = typeof callback === 'function' ? (payload) => callback(payload) : () => {};
@@ -150,7 +150,7 @@ export function createSession(
       await Promise.all([...subscriptions.values()].map((subscription) => subscription.stop(reason, error)));
     },
     close() {
-      closed = true;
+      isClosed = true;
       stopListening();
       for (const subscription of [...subscriptions.values()]) subscription.cancel();
     },

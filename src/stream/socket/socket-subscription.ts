@@ -53,9 +53,8 @@ const BEHIND_MESSAGES_MAX = 10_000;
 export function createSubscription(options: SubscriptionOptions): Subscription {
   const { requestId, connection, startTimer, logger } = options;
   const { log } = options.source;
-  const hasEnded = () => ended;
-  const waits = createWaits(startTimer, hasEnded);
-  const reader = createSubscriptionReader({ ...options, hasEnded, pause: waits.pause });
+  const waits = createWaits(startTimer, () => hasEnded);
+  const reader = createSubscriptionReader({ ...options, hasEnded: () => hasEnded, pause: waits.pause });
   const flowControl = createFlowControl({
     connection,
     startTimer,
@@ -67,7 +66,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   let sentPosition: Offset = 0n;
   /** The epoch of the log that was read last. */
   let epoch: string | undefined;
-  let ended = false;
+  let hasEnded = false;
   let isIdle = false;
   let stopIdleTimer = () => {};
 
@@ -84,8 +83,8 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     });
   };
   const cancel = () => {
-    if (ended) return;
-    ended = true;
+    if (hasEnded) return;
+    hasEnded = true;
     waits.interrupt();
     stopIdleTimer();
     flowControl.close();
@@ -93,7 +92,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   };
   const stop = async (reason: StopReason, error?: StreamError) => {
     await begun.promise;
-    if (ended) return;
+    if (hasEnded) return;
     cancel();
     const nextOffset = String(position());
     if (reason === 'consumer_too_slow') logger.info({ requestId, nextOffset }, 'socket.too-slow');
@@ -132,10 +131,10 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     from: ReadCursor,
   ): Promise<{ frame: FrameOutcome; hasMoved: boolean; hasSent: boolean } | undefined> => {
     // Another subscription of this connection may have sent a frame meanwhile.
-    if (ended || !flowControl.isOpen) return undefined;
+    if (hasEnded || !flowControl.isOpen) return undefined;
     const frame = await reader.readFrame(from);
     const hasMoved = frame.kind === 'batch' && frame.nextOffset !== from.position;
-    if (ended || frame.kind !== 'batch') return { frame, hasMoved, hasSent: false };
+    if (hasEnded || frame.kind !== 'batch') return { frame, hasMoved, hasSent: false };
     const hasSent = frame.count > 0 || isIdle || frame.bounds.epoch !== epoch;
     if (hasSent) send(frame);
     // There is no `await` between `send` and this line, so a stop reports the position after the frame.
@@ -144,10 +143,10 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   };
 
   const sendFrames = async (from: ReadCursor) => {
-    while (!ended) {
+    while (!hasEnded) {
       if (!(await flowControl.wait())) return stop('consumer_too_slow');
       const next = await connection.inTurn(() => sendNext(from));
-      if (ended) return;
+      if (hasEnded) return;
       if (next === undefined) continue;
       const { frame, hasMoved, hasSent } = next;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
@@ -172,12 +171,12 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   return {
     begin: (start) => begin(start).finally(begun.resolve),
     async run() {
-      if (ended || cursor === undefined) return;
+      if (hasEnded || cursor === undefined) return;
       startIdleTimer();
       try {
         await sendFrames(cursor);
       } catch (error) {
-        if (!ended) await stop('server_draining', socketError(error, logger));
+        if (!hasEnded) await stop('server_draining', socketError(error, logger));
       }
     },
     stop,

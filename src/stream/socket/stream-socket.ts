@@ -287,7 +287,7 @@ function openServer(
   server.engine.on(
     'connection',
     (connection: LobbyConnection & PacketConnection & { id: string; request: IncomingMessage }) => {
-      lobby.opened(connection.request, connection);
+      lobby.noteOpened(connection.request, connection);
       connection.once('close', () => wires.forget(connection.id));
       limitPackets(connection, () => lobby.isWaiting(connection.request));
     },

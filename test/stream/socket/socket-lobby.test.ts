@@ -187,7 +187,7 @@ test('a connection that opens after its place was given up is closed', async () 
   expect(lobby.enter(request)).toBeUndefined();
   await advance(5_000);
   const closed: boolean[] = [];
-  lobby.opened(request, { once: () => undefined, close: (discard) => closed.push(discard) });
+  lobby.noteOpened(request, { once: () => undefined, close: (discard) => closed.push(discard) });
   expect(closed).toEqual([true]);
 });
 

@@ -39,7 +39,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const { redis, clock, logger, startTimer = startSystemTimer } = options;
   const waiters = createWaiters();
   let closing: Promise<void> | undefined;
-  let closed = false;
+  let isClosed = false;
 
   const store = await openRedisStore(options);
   const { lastOffset } = store.known;
@@ -78,13 +78,13 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const lookNowAndThen = () => {
     stopLooking = startTimer(LOOK_EVERY_MS, () => {
       const lookEnds = waiters.size > 0 ? bounds.look().catch(() => undefined) : Promise.resolve();
-      void lookEnds.then(() => closed || lookNowAndThen());
+      void lookEnds.then(() => isClosed || lookNowAndThen());
     });
   };
   lookNowAndThen();
 
   const whileOpen = async <Result>(action: () => Promise<Result>): Promise<Result> => {
-    if (closed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
+    if (isClosed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
     try {
       return await action();
     } catch (cause) {
@@ -105,7 +105,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
         return chunk;
       }),
     waitFor: (position, signal) =>
-      closed || position < bounds.next() ? Promise.resolve() : waiters.wait(position, signal),
+      isClosed || position < bounds.next() ? Promise.resolve() : waiters.wait(position, signal),
     countFrom: (position) =>
       whileOpen(async () => {
         const { earliest, next: end } = bounds.known() ?? (await bounds.current());
@@ -124,7 +124,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     close() {
       closing ??= (async () => {
         await queue.close();
-        closed = true;
+        isClosed = true;
         stopLooking();
         waiters.wakeAll();
         await store.close();

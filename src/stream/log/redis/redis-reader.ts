@@ -22,25 +22,25 @@ export function createRedisReader(
     within: LogBounds,
   ): Promise<LogReadOutcome | undefined> => {
     const messagesWanted = isFiltered(request) ? MESSAGES_WANTED_FILTERED : request.limit;
-    let atEnd = false;
-    let broken = false;
+    let isAtEnd = false;
+    let isBroken = false;
     const outcome = await readChunks(request, within, bounds.readableFrom(), async (position) => {
       if (position >= within.next) return undefined;
       const chunk = await chunks.from(position, messagesWanted);
       const { epoch, trimmedThrough } = store.known;
-      broken =
+      isBroken =
         chunk === 'changed' ||
         epoch !== within.epoch ||
         (trimmedThrough !== undefined && trimmedThrough >= position);
-      if (broken || chunk === 'changed') return undefined;
+      if (isBroken || chunk === 'changed') return undefined;
       if (chunk !== undefined && chunk.firstOffset < within.next) return chunk;
-      atEnd = true;
+      isAtEnd = true;
       return undefined;
     });
     if (outcome.kind !== 'batch') return outcome;
-    if (broken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
+    if (isBroken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
     // The first offset of a new epoch may lie beyond the last message plus one.
-    return atEnd ? { ...outcome, nextOffset: within.next, upToDate: true } : outcome;
+    return isAtEnd ? { ...outcome, nextOffset: within.next, upToDate: true } : outcome;
   };
 
   return async (request) => {

@@ -33,14 +33,14 @@ export async function repeatUntilAnswered<Answer>(
 function waitUntilReady(redis: RedisConnection, withinMs: number): Promise<void> {
   if (redis.isReady || withinMs <= 0) return Promise.resolve();
   return new Promise((resolve) => {
-    const done = () => {
+    const finish = () => {
       clearTimeout(timer);
       removeListener();
       resolve();
     };
-    const timer = setTimeout(done, withinMs);
+    const timer = setTimeout(finish, withinMs);
     const removeListener = redis.onReady(() => {
-      if (redis.isReady) done();
+      if (redis.isReady) finish();
     });
   });
 }
