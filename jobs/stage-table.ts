@@ -11,8 +11,8 @@ const UNASKED_MS = 30 * SECOND_MS;
 /** All stages, in the order in which data passes through them. */
 export const stageTable = {
   /**
-   * Reads the stream to its head, for at most 20 s, and lands the messages. With a push source it stays at
-   * the head.
+   * Reads the stream to its head, for at most 20 s, and lands the messages. Over a socket it stays at the
+   * head.
    */
   poll: {
     stage: 'poll',

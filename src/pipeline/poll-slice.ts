@@ -16,7 +16,7 @@ export interface PollOptions {
   signal: AbortSignal;
   /** How long the server may wait for a next message at the head. */
   waitSeconds: number;
-  /** Called after every landed read. A slice with a push source stays at the head. */
+  /** Called after every landed read. A slice over a socket stays at the head. */
   onProgress?: (result: PollResult) => void;
   /** Called once for each read that has landed, even if a later one fails. */
   onDelivered?: (reply: Delivered) => void;
@@ -50,8 +50,8 @@ const BATCH_FAILURES_MAX = 20;
 
 /**
  * Reads the stream from the checkpoint to its head and lands the messages. The next answer is fetched while
- * this one is landed. With a push source the slice stays at the head, so that a message does not wait for the
- * next run.
+ * this one is landed. Over a socket the slice stays at the head, so that a message does not wait for the next
+ * run.
  * @throws TransientError if the upstream cannot be read now, TerminalError if a person has to change
  *   something
  */
