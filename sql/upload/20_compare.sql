@@ -27,8 +27,8 @@ WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded_ti
 
 -- name: find_current_registers
 -- Selects the current register values of the meters and times of the upload, as find_current_intervals does.
--- The time of their upload is left out: it is shown of rows that are covered in part, and a value has no
--- length.
+-- received_at_ms is null: only the refusal of a partly covered row shows it, and a register value is never
+-- partly covered.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH uploaded_time AS (
   -- From the first to the last row of each meter.
