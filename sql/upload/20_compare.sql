@@ -18,9 +18,17 @@ WITH uploaded_time AS (
   -- From the first to the last row of each meter.
   SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL
 )
-SELECT meter_reading.rowid AS row_id, meter_reading.meter_code AS key, meter_reading.start_ms, meter_reading.end_ms,
-  meter_reading.energy_wh AS amount_wh, meter_reading.direction, meter_reading.quality,
-  NULL::VARCHAR AS scenario, meter_reading.revision, meter_reading.received_at_ms
+SELECT
+  meter_reading.rowid AS row_id,
+  meter_reading.meter_code AS key,
+  meter_reading.start_ms,
+  meter_reading.end_ms,
+  meter_reading.energy_wh AS amount_wh,
+  meter_reading.direction,
+  meter_reading.quality,
+  NULL::VARCHAR AS scenario,
+  meter_reading.revision,
+  meter_reading.received_at_ms
 FROM meter_reading JOIN uploaded_time USING (meter_code)
 WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded_time.to_ms
   AND meter_reading.end_ms > uploaded_time.from_ms;
@@ -34,9 +42,17 @@ WITH uploaded_time AS (
   -- From the first to the last row of each meter.
   SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL
 )
-SELECT meter_register.rowid AS row_id, meter_register.meter_code AS key, meter_register.at_ms AS start_ms,
-  meter_register.at_ms AS end_ms, meter_register.value_wh AS amount_wh, meter_register.direction,
-  meter_register.quality, NULL::VARCHAR AS scenario, meter_register.revision, NULL::BIGINT AS received_at_ms
+SELECT
+  meter_register.rowid AS row_id,
+  meter_register.meter_code AS key,
+  meter_register.at_ms AS start_ms,
+  meter_register.at_ms AS end_ms,
+  meter_register.value_wh AS amount_wh,
+  meter_register.direction,
+  meter_register.quality,
+  NULL::VARCHAR AS scenario,
+  meter_register.revision,
+  NULL::BIGINT AS received_at_ms
 FROM meter_register JOIN uploaded_time USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded_time.from_ms AND uploaded_time.to_ms;
 
@@ -88,11 +104,20 @@ FROM current_row JOIN incoming USING (key, start_ms, end_ms);
 INSERT INTO overlap BY NAME
 WITH other_current AS (
   -- The current rows that have no counterpart with the same place.
-  SELECT row_id, key, revision, start_ms AS current_start, end_ms AS current_end
+  SELECT
+    row_id,
+    key,
+    revision,
+    start_ms AS current_start,
+    end_ms AS current_end
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), other_new AS (
   -- The rows of the upload that have no counterpart with the same place.
-  SELECT incoming.rowid AS new_id, incoming.key, incoming.start_ms AS new_start, incoming.end_ms AS new_end
+  SELECT
+    incoming.rowid AS new_id,
+    incoming.key,
+    incoming.start_ms AS new_start,
+    incoming.end_ms AS new_end
   FROM incoming ANTI JOIN overlap ON incoming.rowid = overlap.new_id
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
@@ -106,7 +131,11 @@ WITH other_current AS (
   ASOF JOIN other_new ON other_current.key = other_new.key AND other_current.current_start >= other_new.new_start
   WHERE new_end > current_start
 )
-SELECT row_id, new_id, revision, current_end - current_start AS length_ms,
+SELECT
+  row_id,
+  new_id,
+  revision,
+  current_end - current_start AS length_ms,
   least(current_end, new_end) - greatest(current_start, new_start) AS shared_ms,
   false AS is_same
 FROM pair;
@@ -120,7 +149,10 @@ WITH cut AS (
   -- The current rows of which a part is not covered.
   SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared_ms) < any_value(length_ms)
 )
-SELECT incoming.line::DOUBLE AS line, current_row.start_ms::DOUBLE AS start_ms, current_row.end_ms::DOUBLE AS end_ms,
+SELECT
+  incoming.line::DOUBLE AS line,
+  current_row.start_ms::DOUBLE AS start_ms,
+  current_row.end_ms::DOUBLE AS end_ms,
   current_row.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming ON incoming.rowid = cut.new_id JOIN current_row USING (row_id)
 ORDER BY incoming.line
