@@ -9,9 +9,9 @@
 --         requests it.
 
 -- name: find_reshaped_silences
--- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that
--- power. The power changes between the reading before a new one and the reading after it. Only registers
--- whose scope is smaller than that are found.
+-- Finds lifetime registers beside power in scope, because that power decides how the energy of a silence of
+-- the register is spread over its intervals. The power changes between the reading before a new one and the
+-- reading after it. Only registers whose scope is smaller than that are found.
 -- wider_time: series_id, from_ms, to_ms
 CREATE OR REPLACE TEMP TABLE wider_time AS
 SELECT *
