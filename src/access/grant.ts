@@ -61,3 +61,8 @@ export interface Grant {
   scopes: Scopes;
   expiresAtMs: UtcMs;
 }
+
+/** The token of a request, as the actor of what it changes. For commands see `localActor`. */
+export function actorOf({ tokenId, subject }: Pick<Grant, 'tokenId' | 'subject'>): string {
+  return `token:${tokenId} ${subject}`;
+}

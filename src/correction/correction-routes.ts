@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
-import type { Permission } from '../access/grant.ts';
+import { actorOf, type Permission } from '../access/grant.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
@@ -121,7 +121,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         const list = (query: CorrectionQuery) => options.list(workgroupId, query);
         await checkDevices(correction, { devices, workgroupId, list });
       }
-      const author = `token:${grant.tokenId} ${grant.subject}`;
+      const author = actorOf(grant);
       reply.header('Cache-Control', 'no-store');
       const args = { request: correction, author, dryRun: dryRun === 'true', requestId: request.id };
       return answerOfOwner(await options.correct(workgroupId, args), workgroupId, refusalOf);

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Authorization } from '../access/authorize.ts';
-import type { Grant, Permission } from '../access/grant.ts';
+import { actorOf, type Grant, type Permission } from '../access/grant.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError } from '../contract/stream-errors.ts';
@@ -43,8 +43,7 @@ export function createOperatorGuard({
         { required: [...required] },
       );
     if (request.validationError) throw request.validationError;
-    const actor = `token:${grant.tokenId} ${grant.subject}`;
-    return { workgroup: workgroups.get(workgroupId)!, devices, grant, actor };
+    return { workgroup: workgroups.get(workgroupId)!, devices, grant, actor: actorOf(grant) };
   };
 }
 

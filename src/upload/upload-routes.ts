@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Access } from '../access/access.ts';
 import { admit, type Gate } from '../access/admit.ts';
-import type { Grant } from '../access/grant.ts';
+import { actorOf, type Grant } from '../access/grant.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
@@ -200,8 +200,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           try {
             // A body waits for earlier bodies, and meanwhile its token can be revoked.
             options.recheck(grant);
-            const actor = `token:${grant.tokenId} ${grant.subject}`;
-            const taken = { path, name, actor, again, requestId: request.id };
+            const taken = { path, name, actor: actorOf(grant), again, requestId: request.id };
             const outcome = await options.take(workgroup.id, taken);
             return describe(answerOfOwner(outcome, workgroup.id, refusalOf));
           } finally {
