@@ -1,4 +1,4 @@
-import type { Clock, UtcMs } from '../src/lib/time.ts';
+import type { SteadyClock, UtcMs } from '../src/lib/time.ts';
 import type { Leases } from './leases.ts';
 
 /**
@@ -23,7 +23,7 @@ export interface HeldLease {
 export function createHeldLease(
   takenAtMs: UtcMs,
   { leaseMs, canRunOut }: Pick<Leases, 'leaseMs' | 'canRunOut'>,
-  clock: Clock,
+  clock: SteadyClock,
 ): HeldLease {
   const marginMs = leaseMs / 5;
   let untilMs = takenAtMs + leaseMs;

@@ -1,7 +1,7 @@
 import type { Config } from '../src/config/config.ts';
 import type { Workgroups } from '../src/config/workgroups.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import type { Clock } from '../src/lib/time.ts';
+import type { SteadyClock } from '../src/lib/time.ts';
 import type { ShardLease } from './owned-shards.ts';
 import { pacesOf } from './stage-table.ts';
 import { type ShardLoop, startShardLoop } from './start-shard-loop.ts';
@@ -15,7 +15,7 @@ export interface OpenShardLoopOptions {
   config: Pick<Config, 'pipeline'> & Partial<Pick<Config, 'storage' | 'stream'>>;
   workgroups: Pick<Workgroups, 'exportsOf'>;
   dependencies: WorkerDependencies;
-  clock: Clock;
+  clock: SteadyClock;
   logger: Logger;
 }
 

@@ -1,6 +1,6 @@
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { SECOND_MS, type SteadyClock, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import { createHeldLease, type HeldLease } from './held-lease.ts';
@@ -117,7 +117,7 @@ interface OwnedShardsOptions {
   mayHibernate: (workgroupId: string) => Promise<boolean>;
   /** Called after an idle shard was closed, and before its lease is released. */
   onHibernated: (workgroupId: string) => Promise<void>;
-  clock: Clock;
+  clock: SteadyClock;
   logger: Logger;
 }
 

@@ -1,5 +1,5 @@
 import { growingWaitMs } from '../src/lib/growing-wait.ts';
-import { type Clock, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
+import { MINUTE_MS, type SteadyClock, type UtcMs } from '../src/lib/time.ts';
 
 /** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
 interface PostponedShard {
@@ -24,7 +24,7 @@ interface PostponedShards {
   remove(workgroupId: string): void;
 }
 
-export function createPostponedShards(clock: Clock, leaseMs: number): PostponedShards {
+export function createPostponedShards(clock: SteadyClock, leaseMs: number): PostponedShards {
   const shards = new Map<string, PostponedShard>();
   return {
     add(workgroupId, error, { isFailure }) {

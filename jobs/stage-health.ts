@@ -1,6 +1,6 @@
 import { isRetryable, retryAfterMsOf } from '../src/lib/errors.ts';
 import { growingWaitMs } from '../src/lib/growing-wait.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { MINUTE_MS, SECOND_MS, type SteadyClock, type UtcMs } from '../src/lib/time.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { StageName, StagePace } from './stages.ts';
 
@@ -65,7 +65,7 @@ const STUCK_GRACE_MS = 30 * SECOND_MS;
 /** @param timeLimitMs the time after which a run of the stage is aborted */
 export function createStageProgress(
   paces: readonly Omit<StagePace, 'minPeriodMs'>[],
-  options: { clock: Clock; timeLimitMs: (stage: StageName) => number },
+  options: { clock: SteadyClock; timeLimitMs: (stage: StageName) => number },
 ): StageProgress {
   const { clock, timeLimitMs } = options;
   const openedAtMs = clock.now();

@@ -1,7 +1,7 @@
 import { errorCode } from '../src/lib/errors.ts';
 import { createInTurn, type InTurn } from '../src/lib/in-turn.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
+import { MINUTE_MS, SECOND_MS, type SteadyClock } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
@@ -40,7 +40,7 @@ interface ShardLoopOptions {
   workgroupId: string;
   paces: readonly StagePace[];
   stages: StageWork;
-  clock: Clock;
+  clock: SteadyClock;
   logger: Logger;
   /** True if the shard was opened for a job, and not for news. It is then idle as soon as the job is done. */
   isBrief?: boolean;

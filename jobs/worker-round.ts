@@ -1,6 +1,6 @@
 import type { Workgroups } from '../src/config/workgroups.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type SteadyClock, type UtcMs } from '../src/lib/time.ts';
 import { balanceShards } from './balance-shards.ts';
 import type { Handovers } from './handovers.ts';
 import type { OwnedShards } from './owned-shards.ts';
@@ -28,7 +28,7 @@ interface WorkerRoundOptions {
   handovers: Pick<Handovers, 'handOver'>;
   /** Begins in the background each minute, and when the clock of the machine was set. Never throws. */
   review: (how: { isClockSet: boolean }) => Promise<void>;
-  clock: Clock;
+  clock: SteadyClock;
   /** The clock of the machine. */
   wallClock: Clock;
   logger: Logger;

@@ -1,5 +1,5 @@
 import type { Workgroups } from '../src/config/workgroups.ts';
-import type { Clock } from '../src/lib/time.ts';
+import type { SteadyClock } from '../src/lib/time.ts';
 import type { Leases } from './leases.ts';
 import { type OpenShardLoopOptions, openShardLoop } from './open-shard-loop.ts';
 import { createOwnedShards, type OwnedShards } from './owned-shards.ts';
@@ -26,7 +26,7 @@ interface WorkerShards {
 interface WorkerShardsOptions extends Pick<OpenShardLoopOptions, 'config' | 'dependencies' | 'logger'> {
   workgroups: Workgroups;
   leases: Leases;
-  clock: Clock;
+  clock: SteadyClock;
 }
 
 /** Makes the parts of a worker that call each other. They do so when all of them exist. */

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { SECOND_MS, type SteadyClock, type UtcMs } from '../src/lib/time.ts';
 
 /** The start of a worker: until the shards that had something to do are open. */
 export interface WorkerStartup {
@@ -16,7 +16,7 @@ export interface WorkerStartup {
 const STARTING_MS_MAX = 8 * SECOND_MS;
 
 /** @param isAnyWanted true while a shard that was asked for is not open */
-export function createWorkerStartup(clock: Clock, isAnyWanted: () => boolean): WorkerStartup {
+export function createWorkerStartup(clock: SteadyClock, isAnyWanted: () => boolean): WorkerStartup {
   const startedAtMs = clock.now();
   let state: 'assessing' | 'opening' | 'started' = 'assessing';
 

@@ -19,12 +19,18 @@ export function elapsedOf(clock: Clock): number {
 }
 
 /**
- * A clock that begins at the current time of `clock`. If the clock of the machine is set later, this one does
- * not jump.
+ * A clock for delays and ages, which does not jump when the clock of the machine is set. After that it is not
+ * the time of day any more.
  */
-export function steadyClockOf(clock: Clock): Clock {
+export interface SteadyClock extends Pick<Clock, 'now'> {
+  /** Lets the type check refuse the clock of the machine. */
+  readonly isSteady: true;
+}
+
+/** A steady clock that begins at the current time of `clock`. */
+export function steadyClockOf(clock: Clock): SteadyClock {
   const offsetMs = clock.now() - elapsedOf(clock);
-  return { now: () => offsetMs + elapsedOf(clock) };
+  return { isSteady: true, now: () => offsetMs + elapsedOf(clock) };
 }
 
 export const SECOND_MS = 1_000;

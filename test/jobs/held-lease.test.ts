@@ -5,7 +5,7 @@ const leaseMs = 10_000;
 const takenAtMs = 1_000_000;
 
 function take({ canRunOut }: { canRunOut: boolean }) {
-  const clock = { ms: takenAtMs, now: () => clock.ms };
+  const clock = { isSteady: true as const, ms: takenAtMs, now: () => clock.ms };
   return { clock, lease: createHeldLease(takenAtMs, { leaseMs, canRunOut }, clock) };
 }
 

@@ -16,7 +16,7 @@ function setUp(
     mayHibernate?: () => Promise<boolean>;
   } = {},
 ) {
-  const clock = { ms: 1_000_000, now: () => clock.ms };
+  const clock = { isSteady: true as const, ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
   /** Workgroups with a renewed lease. */
   const renewed: string[] = [];

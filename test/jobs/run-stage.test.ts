@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runStage } from '../../jobs/run-stage.ts';
 import { createStageProgress } from '../../jobs/stage-health.ts';
 import type { StageDefinition, StageRun, StageWork } from '../../jobs/stages.ts';
-import { systemClock } from '../../src/lib/time.ts';
+import { steadyClockOf, systemClock } from '../../src/lib/time.ts';
 import { recordingLog } from '../http/start-http-server.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
@@ -24,7 +24,7 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     timeLimitMs,
   };
   const progress = createStageProgress([{ stage: 'poll', maxPeriodMs: 1_000 }], {
-    clock: systemClock,
+    clock: steadyClockOf(systemClock),
     timeLimitMs: () => timeLimitMs,
   });
   const runs: StageRun[] = [];

@@ -3,6 +3,7 @@ import { createLocalLeases, type Leases } from '../../jobs/leases.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
 import type { ShardLoop } from '../../jobs/start-shard-loop.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { steadyClockOf, systemClock } from '../../src/lib/time.ts';
 
 /**
  * OwnedShards whose shards have no warehouse. A test sets how long each is idle, and sees what is asked of
@@ -40,7 +41,7 @@ export function createShardsInMemory(options: { leases?: Partial<Leases> } = {})
     close: async (workgroupId) => void events.push(`close ${workgroupId}`),
     mayHibernate: async () => true,
     onHibernated: async (workgroupId) => void events.push(`hibernated ${workgroupId}`),
-    clock: { now: () => performance.now() },
+    clock: steadyClockOf(systemClock),
     logger: silentLogger,
   });
   return {

@@ -3,7 +3,7 @@ import { createStageProgress } from '../../jobs/stage-health.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function setUp(maxPeriodMs = 1_000) {
-  const clock = { ms: 1_000_000, now: () => clock.ms };
+  const clock = { isSteady: true as const, ms: 1_000_000, now: () => clock.ms };
   const paces = [{ stage: 'poll' as const, maxPeriodMs }];
   const progress = createStageProgress(paces, { clock, timeLimitMs: () => 30_000 });
   const health = () => progress.health()[0]!;

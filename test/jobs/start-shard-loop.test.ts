@@ -4,6 +4,7 @@ import { type StageName, type StageWork, stageNames } from '../../jobs/stages.ts
 import { type LossReason, startShardLoop } from '../../jobs/start-shard-loop.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { steadyClockOf } from '../../src/lib/time.ts';
 import { isFull } from '../support/rounds.ts';
 import { createTestClock, type TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -22,13 +23,13 @@ function setUp(
 ) {
   const { onLost = () => {}, maxPeriodMs = 200, minPeriodMs = 10, isBrief = false } = options;
   const { stageNames = ['poll', 'rollup', 'publish'], time } = options;
-  const clock = { aheadMs: 0, now: () => performance.now() + clock.aheadMs };
+  const clock = { isSteady: true as const, aheadMs: 0, now: () => performance.now() + clock.aheadMs };
   const idle = async () => undefined;
   const shard = startShardLoop({
     workgroupId: 'a',
     paces: stageNames.map((stage) => ({ stage, minPeriodMs, maxPeriodMs })),
     stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, commit: idle, export: idle, ...run },
-    clock: time ?? clock,
+    clock: time ? steadyClockOf(time) : clock,
     logger: silentLogger,
     isBrief,
     onLost,

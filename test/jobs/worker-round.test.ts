@@ -5,7 +5,7 @@ import { createShardOverview } from '../../jobs/shard-overview.ts';
 import { createShardRoom } from '../../jobs/shard-room.ts';
 import { createWorkerRound } from '../../jobs/worker-round.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS, steadyClockOf } from '../../src/lib/time.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { createShardsInMemory } from './shards-in-memory.ts';
 
@@ -37,7 +37,7 @@ function setUp() {
     room,
     handovers: { handOver: () => Promise.reject(new Error('there is no other worker')) },
     review: async (how) => void reviews.push(how),
-    clock,
+    clock: steadyClockOf(clock),
     wallClock,
     logger: silentLogger,
   });

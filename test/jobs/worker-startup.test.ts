@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createWorkerStartup } from '../../jobs/worker-startup.ts';
 
 function setUp(isAnyWanted: boolean) {
-  const clock = { ms: 1_000, now: () => clock.ms };
+  const clock = { isSteady: true as const, ms: 1_000, now: () => clock.ms };
   return { clock, startup: createWorkerStartup(clock, () => isAnyWanted) };
 }
 

@@ -14,7 +14,7 @@ const periodsMs: Readonly<Partial<Record<StageName, number>>> = {
 };
 
 function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'maintain']) {
-  const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
+  const clock = { isSteady: true as const, ms: 1_800_000_000_000, now: () => clock.ms };
   const paces = stages.map((stage) => ({
     stage,
     maxPeriodMs: periodsMs[stage] ?? MINUTE_MS,

@@ -75,7 +75,10 @@ test('a server that asks for a wait is not read earlier, however often it has fa
   const waits: number[] = [];
   // From the seventh failure on the reader gives up at once.
   for (let run = 0; run < 8; run++) {
-    const progress = createStageProgress(paces, { clock: { now: () => 0 }, timeLimitMs: () => 30_000 });
+    const progress = createStageProgress(paces, {
+      clock: { isSteady: true, now: () => 0 },
+      timeLimitMs: () => 30_000,
+    });
     progress.noteStarted('poll');
     const { signal } = new AbortController();
     const error = await pollSlice({ pipeline, source, waitSeconds: 0, workgroupId: 'acme', signal }).catch(
