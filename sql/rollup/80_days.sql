@@ -164,27 +164,32 @@ CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH chosen_register AS (
   -- The chosen register of each day.
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
-), witness AS (
-  -- The other methods of these days, compared with the chosen register. is_apart: their energies are apart.
-  -- is_repaired: they are far apart, and the register had to be repaired. is_too_much: the register counts
-  -- more than is possible. is_possible: the energy of the other method is possible.
+), other AS (
+  -- The other methods of these days, with the chosen register. least_wh: energies that differ by less are not
+  -- apart. possible_wh: what the time of the register at the highest measured power brings, times
+  -- possible_times().
   SELECT device, source, day, day_candidate.series_id, day_candidate.preference, day_candidate.method,
     day_candidate.energy_wh, day_candidate.covered_ms, day_candidate.tolerance_wh,
-    are_apart(chosen_register.energy_wh, chosen_register.covered_ms, day_candidate.energy_wh, day_candidate.covered_ms,
-      contradiction_share(),
-      least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh)) AS is_apart,
-    chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(chosen_register.energy_wh, chosen_register.covered_ms, day_candidate.energy_wh,
-        day_candidate.covered_ms,
-        substitution_share(), least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh))
-          AS is_repaired,
-    chosen_register.energy_wh > possible_times() * day_candidate.peak_wh * chosen_register.covered_ms / interval_ms()
-        + least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh)
-      AND chosen_register.energy_wh < other_unit_times() * day_candidate.energy_wh AS is_too_much,
-    day_candidate.energy_wh <= chosen_register.limit_wh AS is_possible
+    chosen_register.energy_wh AS register_wh,
+    chosen_register.covered_ms AS register_ms,
+    chosen_register.limit_wh,
+    chosen_register.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0 AS had_repair,
+    least_difference_wh(chosen_register.tolerance_wh, day_candidate.tolerance_wh) AS least_wh,
+    possible_times() * day_candidate.peak_wh * chosen_register.covered_ms / interval_ms() AS possible_wh
   FROM chosen_register
   JOIN day_candidate USING (device, source, day)
   WHERE day_candidate.preference > 1 AND day_candidate.covered_ms >= witness_share() * chosen_register.covered_ms
+), witness AS (
+  -- These methods, compared with the chosen register. is_apart: their energies are apart. is_repaired: they
+  -- are far apart, and the register had to be repaired. is_too_much: the register counts more than is
+  -- possible. is_possible: the energy of the other method is possible.
+  SELECT device, source, day, series_id, preference, method, energy_wh, covered_ms, tolerance_wh,
+    are_apart(register_wh, register_ms, energy_wh, covered_ms, contradiction_share(), least_wh) AS is_apart,
+    had_repair
+      AND are_apart(register_wh, register_ms, energy_wh, covered_ms, substitution_share(), least_wh) AS is_repaired,
+    register_wh > possible_wh + least_wh AND register_wh < other_unit_times() * energy_wh AS is_too_much,
+    energy_wh <= limit_wh AS is_possible
+  FROM other
 ), power AS (
   -- One power for each day: the first in the workgroup's order.
   FROM witness WHERE NOT is_register(method)
