@@ -65,7 +65,7 @@ export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectSt
       const bytes = place && (await store.getRange(place.bundle, place.offset, place.bytes, signal));
       if (!bytes) return store.download(key, path, expected, signal);
       await receiveFile(Readable.from([bytes]), path, expected, {
-        damaged: (what) => damagedObject(store.address, key, `${what} (in ${place!.bundle})`),
+        damagedError: (what) => damagedObject(store.address, key, `${what} (in ${place!.bundle})`),
         signal,
       });
       return true;

@@ -95,14 +95,14 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
           totals.messages !== commit.totals.messages ||
           totals.dailyEnergyWh !== commit.totals.dailyEnergyWh
         )
-          throw broken(`the totals of commit ${sequence} are not those of its files`);
+          throw damagedError(`the totals of commit ${sequence} are not those of its files`);
         const source = bundledStore(store, commit);
         const placeOf = placesOf(commit);
         for (const file of commit.files) {
           const place = placeOf(file);
           const known = files.get(place);
           if (known && known.file.sha256 !== file.sha256)
-            throw broken(`commit ${sequence} notes another SHA-256 of ${place} than an earlier one`);
+            throw damagedError(`commit ${sequence} notes another SHA-256 of ${place} than an earlier one`);
           if (known) known.commits.push(sequence);
           else files.set(place, { file, source, commits: [sequence] });
         }
@@ -173,22 +173,24 @@ async function verifyFile(
   const path = join(stagingDir, 'file.parquet');
   try {
     if (!(await store.download(fileKey(file), path, file, signal)))
-      throw broken('it does not exist, but a commit names it');
+      throw damagedError('it does not exist, but a commit names it');
     const [counted] = await query<{ row_count: number }>(connection, 'publish/verify_file', { path });
     if (counted!.row_count !== file.rows)
-      throw broken(`it has ${formatCountOf(counted!.row_count, 'row')} instead of the noted ${file.rows}`);
+      throw damagedError(
+        `it has ${formatCountOf(counted!.row_count, 'row')} instead of the noted ${file.rows}`,
+      );
     if (file.energyWh === undefined) return;
     const [energy] = await query<{ energy_wh: number }>(connection, 'publish/sum_file_energy', { path });
     // Beyond 2^53 the last digits of a sum depend on the order.
     if (Math.abs(energy!.energy_wh - file.energyWh) > Math.abs(file.energyWh) * 1e-12)
-      throw broken(`it has ${energy!.energy_wh} Wh instead of the noted ${file.energyWh}`);
+      throw damagedError(`it has ${energy!.energy_wh} Wh instead of the noted ${file.energyWh}`);
   } catch (error) {
     if (
       error instanceof Error &&
       /Invalid Input Error|Parquet/.test(error.message) &&
       !(error instanceof TerminalError)
     )
-      throw broken(`it cannot be read (${errorMessage(error).split('\n', 1)[0]})`);
+      throw damagedError(`it cannot be read (${errorMessage(error).split('\n', 1)[0]})`);
     throw error;
   } finally {
     await rm(path, { force: true });
@@ -213,6 +215,6 @@ async function verifySnapshot(
   }
 }
 
-function broken(what: string): TerminalError {
+function damagedError(what: string): TerminalError {
   return new TerminalError('ObjectDamaged', what);
 }

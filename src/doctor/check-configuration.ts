@@ -6,12 +6,12 @@ import { type Check, ok, problem, warning } from './run-checks.ts';
 /** Finds settings that are valid and probably wrong, in a configuration that could be read. */
 export function checkConfiguration(
   workgroups: number,
-  found: () => Readonly<{ problems: Problem[]; warnings: Problem[] }>,
+  find: () => Readonly<{ problems: Problem[]; warnings: Problem[] }>,
 ): Check {
   return {
     name: 'configuration',
     async run() {
-      const { problems, warnings } = found();
+      const { problems, warnings } = find();
       const facts = [
         ...problems.map((one) => problem(problemText(one))),
         ...warnings.map((one) => warning(problemText(one))),

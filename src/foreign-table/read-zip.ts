@@ -32,7 +32,7 @@ export async function openZip(archive: Buffer, bytesMax: number): Promise<ZipArc
   try {
     for await (const entry of zip.eachEntry()) entries.set(entry.fileNameRaw.toString(), entry);
   } catch (error) {
-    throw damaged(error);
+    throw damagedError(error);
   }
   let left = bytesMax;
   /** A file that is read again is counted once. */
@@ -51,7 +51,7 @@ export async function openZip(archive: Buffer, bytesMax: number): Promise<ZipArc
         // The library checks that there are as many bytes as the directory says.
         for await (const part of await zip.openReadStreamPromise(entry)) at += part.copy(bytes, at);
       } catch (error) {
-        throw damaged(error);
+        throw damagedError(error);
       }
       // A changed byte often unpacks to another number.
       if (crc32(bytes) !== entry.crc32)
@@ -61,6 +61,6 @@ export async function openZip(archive: Buffer, bytesMax: number): Promise<ZipArc
   };
 }
 
-function damaged(error: unknown): ZipError {
+function damagedError(error: unknown): ZipError {
   return new ZipError(`is damaged: ${errorMessage(error)}`);
 }

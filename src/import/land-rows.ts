@@ -61,7 +61,7 @@ export async function landRows(
       if (landing.length > IN_FLIGHT_MAX) await landing.shift();
     };
 
-    let columns = emptied(buffers[0]!);
+    let columns = clear(buffers[0]!);
     let fromRow = 0;
     let rowsOfBatch = 0;
     for await (const chunk of opened.chunks()) {
@@ -71,7 +71,7 @@ export async function landRows(
       rowsOfBatch += chunk.rowCount;
       if (rowsOfBatch < batchRows) continue;
       await land(columns, fromRow, counts.rowsRead);
-      columns = emptied(buffers[batch % buffers.length]!);
+      columns = clear(buffers[batch % buffers.length]!);
       fromRow = counts.rowsRead;
       rowsOfBatch = 0;
     }
@@ -87,7 +87,7 @@ export async function landRows(
   }
 }
 
-function emptied(columns: MessageColumns): MessageColumns {
+function clear(columns: MessageColumns): MessageColumns {
   clearColumns(columns);
   return columns;
 }

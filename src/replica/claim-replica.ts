@@ -79,7 +79,7 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
 }
 
 /** The error of an owner whose next commit was created by another one. */
-export function replaced(owner: ReplicaCommit, by: ReplicaCommit): StaleOwnerError {
+export function replacedError(owner: ReplicaCommit, by: ReplicaCommit): StaleOwnerError {
   return new StaleOwnerError(owner.workgroupId, BigInt(owner.ownerEpoch), BigInt(by.ownerEpoch));
 }
 

@@ -5,7 +5,7 @@ import { commitText } from '../publish/lake-commit.ts';
 import { commitKey, newNonce } from '../publish/lake-layout.ts';
 import { createOnce } from '../storage/create-once.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { replaced } from './claim-replica.ts';
+import { replacedError } from './claim-replica.ts';
 import {
   listReplicaCommits,
   parseReplicaCommit,
@@ -78,7 +78,7 @@ export function createReplicaChain(options: ReplicaChainOptions): ReplicaChain {
   }
 
   function loseTo(by: ReplicaCommit): never {
-    lost = replaced(head, by);
+    lost = replacedError(head, by);
     throw lost;
   }
 

@@ -2,7 +2,7 @@ import { commitText } from '../publish/lake-commit.ts';
 import { commitKey, newNonce } from '../publish/lake-layout.ts';
 import { createOnce } from '../storage/create-once.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { replaced } from './claim-replica.ts';
+import { replacedError } from './claim-replica.ts';
 import { parseReplicaCommit, type ReplicaCommit } from './replica-commit.ts';
 
 /**
@@ -37,6 +37,6 @@ export async function rollBackReplica(
   });
   if (outcome.kind === 'unknown') throw outcome.cause;
   if (outcome.kind === 'taken')
-    throw replaced(head ?? content, parseReplicaCommit(store, commit.sequence, outcome.bytes));
+    throw replacedError(head ?? content, parseReplicaCommit(store, commit.sequence, outcome.bytes));
   return commit;
 }

@@ -90,7 +90,7 @@ export function createReportRequest(options: ReportRequestOptions): ReportReques
           });
           if (response.status === 200 || response.status === 304)
             return { kind: 'answer', answer: await read(response) } as const;
-          if (response.status >= 300 && response.status < 400) throw redirected(what);
+          if (response.status >= 300 && response.status < 400) throw redirectError(what);
           const text = await readAnswer(response, ERROR_BYTES_MAX);
           const error = answerError(response, text, { what, token, nowMs: waiting.clock.now() });
           return { kind: 'error', error, isRefused: response.status === 401 } as const;
@@ -137,7 +137,7 @@ function queryText(parameters: Parameters): string {
   return query.size === 0 ? '' : `?${query}`;
 }
 
-function redirected(what: string): TerminalError {
+function redirectError(what: string): TerminalError {
   return new TerminalError(
     'RedirectRefused',
     `${what}: the server redirects to another address; give its final address as url`,

@@ -21,18 +21,18 @@ export async function readPackMap(
   pack: PackObject,
   { fileBytes, signal }: { fileBytes: number; signal?: AbortSignal | undefined },
 ): Promise<PackMap> {
-  const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+  const damagedError = (what: string) => damagedObject(store.address, pack.key, what);
   const range = async (start: number, length: number) =>
     (await store.getRange(pack.key, start, length, signal)) ?? missing(store, pack.key);
-  if (pack.bytes < TRAILER_BYTES) throw damaged('it is too short');
+  if (pack.bytes < TRAILER_BYTES) throw damagedError('it is too short');
   const trailer = decodeTrailer(await range(pack.bytes - TRAILER_BYTES, TRAILER_BYTES), pack.bytes);
-  if (trailer === undefined) throw damaged('it does not end like a pack');
-  if (trailer.mapBytes > mapBytesMax(fileBytes)) throw damaged('its map is too large');
+  if (trailer === undefined) throw damagedError('it does not end like a pack');
+  if (trailer.mapBytes > mapBytesMax(fileBytes)) throw damagedError('its map is too large');
   const map = await range(trailer.mapOffset, trailer.mapBytes);
   if (!createHash('sha256').update(map).digest().equals(trailer.sha256))
-    throw damaged('the SHA-256 of its map is not the noted one');
+    throw damagedError('the SHA-256 of its map is not the noted one');
   return decodeMap(map, pack, fileBytes).catch((error: unknown) => {
-    throw damaged(`its map cannot be read (${errorMessage(error)})`);
+    throw damagedError(`its map cannot be read (${errorMessage(error)})`);
   });
 }
 

@@ -34,17 +34,17 @@ export async function* readPieces(
   wanted: readonly WantedBlock[],
   { pieceBytes = PIECE_BYTES, signal }: { pieceBytes?: number; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<PackPiece> {
-  const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+  const damagedError = (what: string) => damagedObject(store.address, pack.key, what);
   const stopping = new AbortController();
   const either = signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal;
-  const ranges = rangesOf(pack, wanted, pieceBytes, damaged);
+  const ranges = rangesOf(pack, wanted, pieceBytes, damagedError);
   const read = async ({ start, end, blocks }: Range): Promise<PackPiece> => {
     // A byte more than the pack has shows that the object is longer.
     const length = end - start + (end === pack.bytes ? 1 : 0);
     const bytes = (await store.getRange(pack.key, start, length, either)) ?? missing(store, pack.key);
-    if (bytes.length < end - start) throw damaged(`it has fewer than the noted ${pack.bytes} bytes`);
-    if (bytes.length > end - start) throw damaged(`it has more than the noted ${pack.bytes} bytes`);
-    if (start === 0 && !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged('it is not a pack');
+    if (bytes.length < end - start) throw damagedError(`it has fewer than the noted ${pack.bytes} bytes`);
+    if (bytes.length > end - start) throw damagedError(`it has more than the noted ${pack.bytes} bytes`);
+    if (start === 0 && !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw damagedError('it is not a pack');
     return { start, bytes, blocks };
   };
   const reading: Array<Promise<PackPiece>> = [];
@@ -75,7 +75,7 @@ function rangesOf(
   { bytes }: PackObject,
   wanted: readonly WantedBlock[],
   pieceBytes: number,
-  damaged: (what: string) => Error,
+  damagedError: (what: string) => Error,
 ): Range[] {
   const queue = wanted.toSorted((a, b) => a.offset - b.offset);
   const ranges: Range[] = [];
@@ -86,7 +86,7 @@ function rangesOf(
     for (; next < queue.length && queue[next]!.offset < end; next++) {
       const block = queue[next]!;
       if (block.offset < (blocks.length > 0 ? endOf(blocks.at(-1)!) : start))
-        throw damaged('its blocks overlap');
+        throw damagedError('its blocks overlap');
       if (endOf(block) > end) end = block.offset;
       else blocks.push(block);
       if (end === block.offset) break;

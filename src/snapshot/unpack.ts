@@ -130,9 +130,9 @@ async function unpackChanged(
         const pack = packs[place.pack]!;
         const packed =
           (await store.getRange(pack.key, place.offset, place.length, signal)) ?? missing(store, pack.key);
-        const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+        const damagedError = (what: string) => damagedObject(store.address, pack.key, what);
         const { start, length } = blockRange(index, fileBytes);
-        await write(await blockOf(packed, place, length, damaged), start);
+        await write(await blockOf(packed, place, length, damagedError), start);
       }),
     );
   }
@@ -147,14 +147,14 @@ async function unpackOne(
   write: Write,
   { keepIn, onProgress, signal }: Pick<UnpackOptions, 'keepIn' | 'onProgress' | 'signal'>,
 ): Promise<void> {
-  const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+  const damagedError = (what: string) => damagedObject(store.address, pack.key, what);
 
   async function writeBlocks({ start: from, bytes, blocks }: PackPiece): Promise<void> {
     await runAtATime(blocks, AT_A_TIME, async (place) => {
       signal?.throwIfAborted();
       const packed = bytes.subarray(place.offset - from, place.offset - from + place.length);
       const { start, length } = blockRange(place.index, fileBytes);
-      await write(await blockOf(packed, place, length, damaged), start);
+      await write(await blockOf(packed, place, length, damagedError), start);
     });
   }
 
@@ -175,17 +175,17 @@ async function unpackOne(
   }
 
   if (keepIn !== undefined)
-    return receiveFile(bytesOfPack(), join(keepIn, pack.key), pack, { damaged, signal });
+    return receiveFile(bytesOfPack(), join(keepIn, pack.key), pack, { damagedError, signal });
   const hash = createHash('sha256');
   for await (const bytes of bytesOfPack()) hash.update(bytes);
-  if (hash.digest('hex') !== pack.sha256) throw damaged('its SHA-256 differs from the recorded one');
+  if (hash.digest('hex') !== pack.sha256) throw damagedError('its SHA-256 differs from the recorded one');
 }
 
 async function blockOf(
   packed: Buffer,
   place: WantedBlock,
   size: number,
-  damaged: (what: string) => Error,
+  damagedError: (what: string) => Error,
 ): Promise<Uint8Array<ArrayBuffer>> {
   // With chunks of more than a block, a block is decompressed by one call of a thread. With a full chunk
   // there would be a second call, for nothing.
@@ -194,10 +194,10 @@ async function blockOf(
     place.length === size
       ? packed
       : await decompress(packed, { maxOutputLength: size, chunkSize }).catch(() => {
-          throw damaged(`block ${place.index} cannot be decompressed`);
+          throw damagedError(`block ${place.index} cannot be decompressed`);
         });
   const bytes = raw as Uint8Array<ArrayBuffer>;
   if (bytes.length !== size || !sha256OfBlock(bytes).equals(place.sha256))
-    throw damaged(`block ${place.index} is damaged`);
+    throw damagedError(`block ${place.index} is damaged`);
   return bytes;
 }

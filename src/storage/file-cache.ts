@@ -185,7 +185,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
       const failing = new AbortController();
       const stop = AbortSignal.any([failing.signal, closing.signal, ...(signal ? [signal] : [])]);
       try {
-        if (!free(bytesMax)) throw busy(folder, bytesMax);
+        if (!free(bytesMax)) throw busyError(folder, bytesMax);
         const provided = held.map(({ object, entry }) => provide(object, entry, stop));
         await Promise.all(provided).catch(async (error: unknown) => {
           // Without this file, the other ones are not needed.
@@ -278,7 +278,7 @@ function tooSmall(folder: string, wantedBytes: number, bytesMax: number): Termin
   );
 }
 
-function busy(folder: string, bytesMax: number): TransientError {
+function busyError(folder: string, bytesMax: number): TransientError {
   return new TransientError(
     'CacheBusy',
     `running queries use all ${bytesMax.toLocaleString('en')} bytes of the cache ${folder}; the same may succeed later`,

@@ -127,7 +127,7 @@ export function createFolderStore(folder: string): ObjectStore {
       });
       if (!found) return false;
       await receiveFile(createReadStream(source, { highWaterMark: MEBIBYTE }), path, expected, {
-        damaged: (what) => damagedObject(root, key, what),
+        damagedError: (what) => damagedObject(root, key, what),
         signal,
       });
       return true;

@@ -6,21 +6,21 @@ import { syncPath } from '../lib/durable-files.ts';
 import type { ExpectedObject } from './object-store.ts';
 
 interface ReceiveOptions {
-  damaged(what: string): Error;
+  damagedError(what: string): Error;
   signal?: AbortSignal;
 }
 
 /**
  * Writes a stream to a file next to `path`, checks its size and SHA-256, makes it durable and renames it to
  * `path`.
- * @throws the error of `damaged` if the bytes are not the expected ones; then `path` has not changed
+ * @throws the error of `damagedError` if the bytes are not the expected ones; then `path` has not changed
  * @throws TransientError `DiskFull`
  */
 export async function receiveFile(
   stream: AsyncIterable<Uint8Array>,
   path: string,
   expected: ExpectedObject,
-  { damaged, signal }: ReceiveOptions,
+  { damagedError, signal }: ReceiveOptions,
 ): Promise<void> {
   const draft = `${path}.${randomUUID()}.part`;
   try {
@@ -33,13 +33,14 @@ export async function receiveFile(
         signal?.throwIfAborted();
         bytes += chunk.length;
         if (bytes > expected.bytes)
-          throw damaged(`it has more than the noted ${bytesInWords(expected.bytes)}`);
+          throw damagedError(`it has more than the noted ${bytesInWords(expected.bytes)}`);
         hash.update(chunk);
         await file.writeFile(chunk);
       }
       if (bytes !== expected.bytes)
-        throw damaged(`it has ${bytesInWords(bytes)} instead of ${bytesInWords(expected.bytes)}`);
-      if (hash.digest('hex') !== expected.sha256) throw damaged('its SHA-256 differs from the recorded one');
+        throw damagedError(`it has ${bytesInWords(bytes)} instead of ${bytesInWords(expected.bytes)}`);
+      if (hash.digest('hex') !== expected.sha256)
+        throw damagedError('its SHA-256 differs from the recorded one');
       await file.sync();
     } finally {
       await file.close();

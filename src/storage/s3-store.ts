@@ -119,9 +119,9 @@ export function createS3Store(settings: S3Settings): ObjectStore {
     },
     async download(key, path, expected, signal) {
       const request = { method: 'GET', key: keyOf(key), answerBytes: expected.bytes, signal } as const;
-      const damaged = (what: string) => damagedObject(address, key, what);
+      const damagedError = (what: string) => damagedObject(address, key, what);
       const outcome = await ask(request, (answer) =>
-        receiveFile(answer.body, path, expected, { damaged, signal }),
+        receiveFile(answer.body, path, expected, { damagedError, signal }),
       );
       if (isMissing(outcome)) return false;
       if (outcome.kind === 'refused') throw failure('get', outcome);

@@ -36,7 +36,7 @@ export function readText(bytes: Uint8Array, format: TextFormat, request: UploadR
   };
   const read: ReadTable =
     format === 'csv' ? readTableCsv(text, { delimiter: options.delimiter, isHeading }) : readJson(text);
-  if (read.kind === 'refused') throw refused(request.name, read.problems);
+  if (read.kind === 'refused') throw refusedError(request.name, read.problems);
   return readTable(read.table, request);
 }
 
@@ -47,22 +47,24 @@ function textOf(bytes: Uint8Array, name: string): string {
     case 'text':
       return decoded.text;
     case 'binary':
-      throw refused(name, [{ line: 0, message: 'is not text; save it as "CSV UTF-8"' }]);
+      throw refusedError(name, [{ line: 0, message: 'is not text; save it as "CSV UTF-8"' }]);
     case 'utf-32':
-      throw refused(name, [{ line: 0, message: 'is UTF-32, which cannot be read; save it as "CSV UTF-8"' }]);
+      throw refusedError(name, [
+        { line: 0, message: 'is UTF-32, which cannot be read; save it as "CSV UTF-8"' },
+      ]);
     case 'mixed': {
       const problems = decoded.lines.map(({ line, byte }) => ({
         line,
         message: `the byte 0x${byte.toString(16).toUpperCase()} is not UTF-8, but other lines are; save the file as "CSV UTF-8"`,
       }));
-      throw refused(name, problems);
+      throw refusedError(name, problems);
     }
     default:
       return decoded satisfies never;
   }
 }
 
-function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
+function refusedError(name: string, problems: readonly LineProblem[]): RefusedFile {
   const refusals = createRefusals();
   for (const { line, column, message } of problems) refusals.add(line, column, message);
   return new RefusedFile(name, refusals.shown, refusals.count);

@@ -160,7 +160,7 @@ export function createChunkFiller(): ChunkFiller {
         const slot = slots.get(chunk);
         // A chunk is released only one time. A chunk that is lent twice would mix two batches.
         if (slot === undefined || !slots.delete(chunk)) continue;
-        if (idle.length < IDLE_CHUNKS_MAX && slot.fields <= KEPT_FIELDS_MAX) idle.push(cleared(slot));
+        if (idle.length < IDLE_CHUNKS_MAX && slot.fields <= KEPT_FIELDS_MAX) idle.push(clear(slot));
       }
     },
   };
@@ -175,7 +175,7 @@ function createSlot(): Slot {
  * Resets a chunk, because otherwise the memory of its texts would grow with each use. The reset also removes
  * its validity masks.
  */
-function cleared(slot: Slot): Slot {
+function clear(slot: Slot): Slot {
   if (!slot.hasText) return slot;
   slot.chunk.reset();
   return { chunk: slot.chunk, vectors: openVectors(slot.chunk), fields: 0, hasText: false };

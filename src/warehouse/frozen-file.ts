@@ -106,16 +106,16 @@ async function frozenFile(file: FileHandle, signal: AbortSignal): Promise<Frozen
         const { bytesRead } = await file
           .read(target, filled, target.length - filled, position + filled)
           .catch((cause: unknown) => {
-            throw interrupted(cause);
+            throw interruptedError(cause);
           });
-        if (bytesRead === 0) throw interrupted(undefined);
+        if (bytesRead === 0) throw interruptedError(undefined);
         filled += bytesRead;
       }
     },
   };
 }
 
-function interrupted(cause: unknown): TransientError {
+function interruptedError(cause: unknown): TransientError {
   return new TransientError(
     'SnapshotInterrupted',
     'the warehouse was closed or opened again while it was read; try again',

@@ -38,10 +38,10 @@ export async function receiveBody(
   if ((call.file?.bytes ?? 0) > SENT_FILE_BYTES_MAX) throw fileTooLarge();
   const parts = splitAt(request, argumentBytes);
   const head = await parts.head;
-  if (sha256Hex(head) !== call.argumentsSha256) throw damaged('the arguments');
+  if (sha256Hex(head) !== call.argumentsSha256) throw damagedError('the arguments');
   const { args } = parseRpcBody(head);
   if (!call.file) {
-    for await (const chunk of parts.rest) if (chunk.length > 0) throw damaged('the body');
+    for await (const chunk of parts.rest) if (chunk.length > 0) throw damagedError('the body');
     return { args };
   }
   return { args, path: await receiveTo(folder, parts.rest, call.file) };
@@ -101,11 +101,11 @@ async function receiveTo(
       let bytes = 0;
       for await (const chunk of stream) {
         bytes += chunk.length;
-        if (bytes > expected.bytes) throw damaged('the file');
+        if (bytes > expected.bytes) throw damagedError('the file');
         hash.update(chunk);
         await file.writeFile(chunk);
       }
-      if (bytes !== expected.bytes || hash.digest('hex') !== expected.sha256) throw damaged('the file');
+      if (bytes !== expected.bytes || hash.digest('hex') !== expected.sha256) throw damagedError('the file');
     } finally {
       await file.close();
     }
@@ -116,6 +116,6 @@ async function receiveTo(
   }
 }
 
-function damaged(what: string): TerminalError {
+function damagedError(what: string): TerminalError {
   return new TerminalError('DamagedCall', `${what} of a call are not what its token says; nothing was done`);
 }

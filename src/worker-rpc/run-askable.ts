@@ -38,7 +38,7 @@ export function createAskableRunner(pipeline: Pick<Pipeline, 'run'>): RunAskable
         'the process that has the warehouse open does not have this operation; it may have another version',
       );
     }
-    if (turns.size >= WAITING_MAX) throw busy();
+    if (turns.size >= WAITING_MAX) throw busyError();
     return await turns.add(async () => {
       asker.throwIfAborted();
       const args = askable[operation].safeParse(await readArgs());
@@ -51,13 +51,13 @@ export function createAskableRunner(pipeline: Pick<Pipeline, 'run'>): RunAskable
       asker.throwIfAborted();
       const work = () => pipeline.run(workgroupId, operation, args.data);
       if (operation !== 'explain') return await work();
-      if (explains.size >= EXPLAINS_WAITING_MAX) throw busy();
+      if (explains.size >= EXPLAINS_WAITING_MAX) throw busyError();
       // A waiting request is dropped if its caller has disconnected.
       return await explains.add(work, { signal: asker });
     });
   };
 }
 
-function busy(): TransientError {
+function busyError(): TransientError {
   return new TransientError('Busy', 'the process that has the warehouse open is busy; try again');
 }

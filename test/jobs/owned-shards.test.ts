@@ -252,13 +252,13 @@ test('giving everything up waits for shards that are open and for those being op
   await ownedShards.take('a');
   await settle();
   await ownedShards.take('b');
-  let ended = false;
+  let hasEnded = false;
   const all = ownedShards.giveUpAll('worker-stops').then(() => {
-    ended = true;
+    hasEnded = true;
   });
   await settle();
   expect(events).toContain('release a');
-  expect(ended).toBe(false);
+  expect(hasEnded).toBe(false);
   resolve();
   await all;
   expect(events.slice(-3)).toEqual(['stop b', 'close b', 'release b']);

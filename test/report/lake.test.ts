@@ -31,10 +31,10 @@ test('reports that are asked for while generations come see each of them whole',
     await at.publish();
   };
   await writeRound(1);
-  let done = false;
+  let isDone = false;
   const seen: number[] = [];
   const reader = async () => {
-    while (!done) {
+    while (!isDone) {
       const report = await at.report('startDate=2026-10-28&endDate=2026-11-04');
       const values = new Set(Object.values(report).map((series) => Object.values(series).join()));
       expect(values.size).toBe(1);
@@ -43,7 +43,7 @@ test('reports that are asked for while generations come see each of them whole',
   };
   const readers = [reader(), reader()];
   for (let round = 2; round <= rounds(5, 12); round++) await writeRound(round);
-  done = true;
+  isDone = true;
   await Promise.all(readers);
   expect(new Set(seen).size).toBeGreaterThan(2);
 });

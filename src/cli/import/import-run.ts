@@ -62,7 +62,7 @@ export async function runImport(
         while (await owner.followUp()) signal.throwIfAborted();
     }
   } catch (error) {
-    throw signal.aborted ? interrupted() : error;
+    throw signal.aborted ? interruptedError() : error;
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -95,6 +95,6 @@ async function importOne(
   }
 }
 
-function interrupted(): TransientError {
+function interruptedError(): TransientError {
   return new TransientError('Interrupted', 'interrupted; run the same command again to continue');
 }

@@ -215,7 +215,7 @@ async function sendReadings(
       headers,
       body: Buffer.from(encodeCbor(items)),
     });
-    if (answer.status !== 200) throw refused(`case ${name}`, sent.messages, answer.bytes);
+    if (answer.status !== 200) throw refusedError(`case ${name}`, sent.messages, answer.bytes);
     sent.messages += waiting.length;
     waiting = [];
     onProgress({ name, phase: 'sending', messages: sent.messages, part });
@@ -235,7 +235,7 @@ async function sendReadings(
 }
 
 /** Converts places in the request to places in the file. */
-function refused(what: string, before: number, bytes: Uint8Array): TerminalError {
+function refusedError(what: string, before: number, bytes: Uint8Array): TerminalError {
   const body = decodeCbor(bytes) as {
     message?: string;
     items?: Array<{ index: number; field: string; reason: string }>;

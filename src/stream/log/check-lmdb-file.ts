@@ -44,7 +44,7 @@ export function checkLmdbFile(path: string): void {
     if (!first) throw notALog(file);
     const meta = second && second.transaction > first.transaction ? second : first;
     const wantedBytes = (Number(meta.lastPage) + 1) * meta.pageBytes;
-    if (size + MISSING_PAGES_MAX * meta.pageBytes < wantedBytes) throw damaged(file, size, wantedBytes);
+    if (size + MISSING_PAGES_MAX * meta.pageBytes < wantedBytes) throw damagedError(file, size, wantedBytes);
   } finally {
     closeSync(descriptor);
   }
@@ -69,7 +69,7 @@ function notALog(file: string): TerminalError {
   );
 }
 
-function damaged(file: string, bytes: number, wantedBytes: number): TerminalError {
+function damagedError(file: string, bytes: number, wantedBytes: number): TerminalError {
   return new TerminalError(
     'DamagedLog',
     `the log ${file} is damaged: it has ${bytes.toLocaleString('en')} of ${wantedBytes.toLocaleString('en')} bytes. Stop the service, move its folder aside, and start again: a new log begins. Messages that were not read yet are lost, and messages that have landed are in the warehouse and the lake`,

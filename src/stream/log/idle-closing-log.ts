@@ -89,7 +89,7 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     }
   }
 
-  async function appended<Result>(appending: Promise<Result>): Promise<Result> {
+  async function tellAppended<Result>(appending: Promise<Result>): Promise<Result> {
     const result = await appending;
     onAppended();
     return result;
@@ -129,11 +129,11 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     },
     append: (batch) =>
       use(async (log) => {
-        const result = await appended(log.append(batch));
+        const result = await tellAppended(log.append(batch));
         messagesAppended += result.count;
         return result;
       }),
-    announce: (batch, readTo) => use((log) => appended(log.announce(batch, readTo))),
+    announce: (batch, readTo) => use((log) => tellAppended(log.announce(batch, readTo))),
     // Each piece is a separate call, so that the log can be closed between pieces.
     read: (request) => readInPieces(request, readTurns, (piece) => use((log) => log.read(piece))),
     bounds: () => use((log) => log.bounds()),

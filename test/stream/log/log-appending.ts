@@ -103,12 +103,12 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       const readers = seen.map(async (offsets, reader) => {
         let position: Offset | 'oldest' = 'oldest';
         for (;;) {
-          const finished = done.signal.aborted;
+          const isFinished = done.signal.aborted;
           const outcome = await readFrom(log, position, { limit: 7 * (reader + 1) });
           for (const message of decodeParts(outcome.parts)) offsets.push(BigInt(message.offset));
           position = outcome.nextOffset;
           if (!outcome.upToDate) continue;
-          if (finished) return;
+          if (isFinished) return;
           await log.waitFor(position, done.signal);
         }
       });

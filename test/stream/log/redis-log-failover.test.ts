@@ -41,9 +41,9 @@ test.runIf(isFull).each([
     );
 
     const acknowledged = new Map<number, Offset>();
-    let done = false;
+    let isDone = false;
     const writers = logs.map(async (log, writer) => {
-      for (let round = 0; !done; round++) {
+      for (let round = 0; !isDone; round++) {
         const first = writer * 1_000_000 + round * BATCH;
         const stored = await log.append(telemetryBatch(BATCH, { first })).catch(() => undefined);
         if (stored !== undefined)
@@ -52,7 +52,7 @@ test.runIf(isFull).each([
         else await new Promise((resolve) => setTimeout(resolve, 20));
       }
     });
-    const readers = logs.map((log) => follow(log, () => done));
+    const readers = logs.map((log) => follow(log, () => isDone));
     await until('both write', () => acknowledged.size > 500);
     if (isBehind) {
       await follower.replicaof('127.0.0.1', '1');
@@ -62,7 +62,7 @@ test.runIf(isFull).each([
     await master.stop();
     const before = acknowledged.size;
     await until('they go on with the replica', () => acknowledged.size > before + 200);
-    done = true;
+    isDone = true;
     await Promise.all(writers);
 
     const stored = await Promise.all(logs.map(storedNumbers));

@@ -17,7 +17,7 @@ describe('a Redis that fails', () => {
     const logs = [(await openTestRedisLog(server.url)).log, (await openTestRedisLog(server.url)).log];
     const acknowledged = new Map<number, Offset>();
     let readsRefused = 0;
-    let done = false;
+    let isDone = false;
     let areAllStored = false;
     let following: Offset | 'oldest' = 'oldest';
     const followed: string[] = [];
@@ -38,7 +38,7 @@ describe('a Redis that fails', () => {
       }
     })();
     const writers = Array.from({ length: 6 }, async (_, writer) => {
-      for (let round = 0; !done; round++) {
+      for (let round = 0; !isDone; round++) {
         const first = writer * 1_000_000 + round * 10;
         try {
           const { firstOffset } = await logs[writer % 2]!.append(telemetryBatch(10, { first }));
@@ -57,7 +57,7 @@ describe('a Redis that fails', () => {
     }
     const before = acknowledged.size;
     await until('appends go on', () => acknowledged.size > before + 300);
-    done = true;
+    isDone = true;
     await Promise.all(writers);
     areAllStored = true;
     await reader;

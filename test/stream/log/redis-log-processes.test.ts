@@ -35,10 +35,10 @@ test('two stream processes serve one stream, each with the messages of the other
 
   const acknowledged = new Set<number>();
   const refused = new Set<number>();
-  let done = false;
+  let isDone = false;
   let allSent = false;
   const writers = [a, b].map(async (service, writer) => {
-    for (let round = 0; !done; round++) {
+    for (let round = 0; !isDone; round++) {
       const first = writer * 100_000 + round * 10;
       const isStored = await send(service, first).catch(() => false);
       if (isStored) for (let index = 0; index < ITEMS_PER_REQUEST; index++) acknowledged.add(first + index);
@@ -50,11 +50,11 @@ test('two stream processes serve one stream, each with the messages of the other
   const follower = (async () => {
     let offset = nextOffset;
     for (;;) {
-      const finished = allSent;
+      const isFinished = allSent;
       const body = await read(b, `?offset=${offset}`, 1);
       followed.push(...identitiesOf(body.messages as Message[]));
       offset = body.nextOffset;
-      if (finished && body.upToDate) return;
+      if (isFinished && body.upToDate) return;
     }
   })();
   await until('both take messages', () => acknowledged.size > 100);
@@ -62,7 +62,7 @@ test('two stream processes serve one stream, each with the messages of the other
   const before = acknowledged.size;
   await until('the other goes on', () => acknowledged.size > before + 100 && refused.size > 0);
   await a.start();
-  done = true;
+  isDone = true;
   await Promise.all(writers);
   allSent = true;
   await follower;

@@ -190,10 +190,10 @@ test.runIf(isSoak)(
     const [token, other] = [await service.token(), await service.token({}, 'other')];
     const acknowledged: number[] = [];
     let refused = 0;
-    let done = false;
+    let isDone = false;
     const headers = { 'content-type': 'application/json' };
     const writers = Array.from({ length: 40 }, async (_, writer) => {
-      for (let round = 0; !done; round++) {
+      for (let round = 0; !isDone; round++) {
         const items = telemetry(20, { first: writer * 1_000_000 + round * 20 });
         const body = JSON.stringify(items);
         const { status } = await service.call(`${TABLE}/messages`, { method: 'POST', token, headers, body });
@@ -220,7 +220,7 @@ test.runIf(isSoak)(
     });
     const whileDown = acknowledged.length;
     await until('they go on', () => acknowledged.length > whileDown + 1_000);
-    done = true;
+    isDone = true;
     await Promise.all(writers);
     const { messages } = await readToTail(await service.stream.logOf('acme'));
     const stored = messages.map((message) => ('msg_id' in message ? message.msg_id : undefined));

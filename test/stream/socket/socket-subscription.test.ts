@@ -284,7 +284,7 @@ describe('a subscription', () => {
   test('gets a new epoch of the log at once, and no earlier message again', async () => {
     const clock = createTestClock();
     let changed = Promise.withResolvers<void>();
-    let lost = false;
+    let isLost = false;
     const { log, connect } = await setUp({
       clock,
       openLog: () => {
@@ -293,7 +293,7 @@ describe('a subscription', () => {
           ...opened,
           async read(asked) {
             const outcome = await opened.read(asked);
-            if (!lost) return outcome;
+            if (!isLost) return outcome;
             const none = outcome.kind === 'batch' && { parts: [], count: 0, bytes: 0 };
             return { ...outcome, ...none, bounds: { ...outcome.bounds, epoch: 'another' } };
           },
@@ -305,7 +305,7 @@ describe('a subscription', () => {
     const client = await connect();
     const reader = client.subscribe(request({ offset: String(firstOffset) }));
     await reader.until((messages) => messages.length === 2);
-    lost = true;
+    isLost = true;
     const { resolve } = changed;
     changed = Promise.withResolvers();
     resolve();
