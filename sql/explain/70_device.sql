@@ -36,8 +36,8 @@ WHERE device_source.device = $device::UUID
 ORDER BY device_source.counts DESC, device_source.source;
 
 -- name: find_splits
--- Returns the rise and fall of sources of which the device counts one part; null if readings are too far
--- apart to separate the two.
+-- Returns the rise and fall of sources if only one of the two counts for the device. They are null if
+-- readings are too far apart to separate them.
 SELECT source, rise_wh::DOUBLE AS rise_wh, fall_wh::DOUBLE AS fall_wh FROM rise_fall;
 
 -- name: find_device_day

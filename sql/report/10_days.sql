@@ -23,7 +23,7 @@ WHERE day >= $start_day::DATE AND day <= $end_day::DATE;
 SELECT count(*)::DOUBLE AS value_count FROM chosen;
 
 -- name: select_split_days
--- Selects the sources and days of "chosen" of which the device counts only a part. Reads chosen and
+-- Selects the sources and days of "chosen" whose rise or fall alone counts for the device. Reads chosen and
 -- device_source. balance/find_read_from reads it as "wanted".
 SELECT chosen.device, chosen.source, chosen.day AS own_day
 FROM chosen

@@ -146,7 +146,7 @@ FROM pair;
 --   line                               of the row of the upload
 --   start_ms, end_ms, received_at_ms   of the current row
 WITH cut AS (
-  -- The current rows of which a part is not covered.
+  -- The current rows that the upload covers only in part.
   SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared_ms) < any_value(length_ms)
 )
 SELECT
