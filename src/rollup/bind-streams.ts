@@ -18,7 +18,7 @@ import { ruleMacros, withConstants } from './rule-macros.ts';
  * 4: new rules for the beginning of a register, standstills, changes of unit and days that other methods
  *    prove wrong; stored readings beyond the range of their method are rejected.
  */
-const RULES_VERSION = 4;
+const RULES_VERSION = 5;
 
 /**
  * Which settings have changed, so that days are computed again: `configuration` (streams, or the sources of
