@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { RestorableCommit } from '../../src/backup/stored-commits.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { createBackgroundCollection } from '../../src/pipeline/collect-in-background.ts';
 import { analyticsKey } from '../../src/publish/lake-layout.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
-import { objectKeys } from '../../src/replica/replica-commit.ts';
+import { objectKeys, type ReplicaCommit } from '../../src/replica/replica-commit.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
@@ -17,6 +18,19 @@ import { age, keysOf, machine, stores, work } from './replica-fixture.ts';
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
 type FolderStore = ReturnType<typeof folderStore>;
 const unnamed = { key: 'files/messages/000000000001-0.parquet', content: { bytes: Buffer.from('unnamed') } };
+
+/** A commit whose rows are all in other files than those of an earlier commit. */
+function withoutFilesOf(earlier: ReplicaCommit, commit: RestorableCommit): RestorableCommit {
+  const before = new Set(earlier.files.map(({ name }) => name));
+  return { ...commit, files: commit.files.filter(({ name }) => !before.has(name)) };
+}
+
+/** The keys that only the earlier commit names. */
+function droppedSince(earlier: ReplicaCommit, later: ReplicaCommit): string[] {
+  const dropped = objectKeys(earlier).filter((key) => !objectKeys(later).includes(key));
+  expect(dropped).not.toEqual([]);
+  return dropped;
+}
 
 test('objects that no commit names are deleted after a day', async () => {
   const store = folderStore();
@@ -37,17 +51,11 @@ test('a commit is complete for a day after it was the newest one, and its key st
   await a.owner.mirror(await a.grow());
   const first = a.owner.head();
   await age(store, DAY_MS - HOUR_MS);
-  // The rows of all messages move to other files.
-  const next = await a.grow();
-  const before = new Set(first.files.map(({ name }) => name));
-  const others = next.files.filter(({ name }) => !before.has(name));
-  await a.owner.mirror({ ...next, files: others });
-  const dropped = objectKeys(first).filter((key) => !objectKeys(a.owner.head()).includes(key));
-  expect(dropped.length).toBeGreaterThan(0);
+  await a.owner.mirror(withoutFilesOf(first, await a.grow()));
+  const dropped = droppedSince(first, a.owner.head());
   expect(await a.owner.collect()).toMatchObject({ objects: 0, commits: 0 });
   await age(store, DAY_MS + HOUR_MS);
-  const last = await a.grow();
-  await a.owner.mirror({ ...last, files: last.files.filter(({ name }) => !before.has(name)) });
+  await a.owner.mirror(withoutFilesOf(first, await a.grow()));
   expect(await a.owner.collect()).toMatchObject({ objects: dropped.length, commits: 0 });
   const left = await keysOf(store);
   for (const key of objectKeys(a.owner.head())) expect(left).toContain(key);
@@ -62,24 +70,23 @@ test('a commit that was the newest one a moment ago stays complete, even if it i
   await a.owner.mirror(await a.grow());
   const first = a.owner.head();
   await age(store, DAY_MS + HOUR_MS);
-  const next = await a.grow();
-  await a.owner.mirror({ ...next, files: next.files.slice(1) });
+  await a.owner.mirror(withoutFilesOf(first, await a.grow()));
+  const dropped = droppedSince(first, a.owner.head());
   await a.owner.collect();
-  expect(await keysOf(store)).toEqual(expect.arrayContaining(objectKeys(first)));
+  expect(await keysOf(store)).toEqual(expect.arrayContaining(dropped));
 });
 
 test('a new owner reads the commits of the owners before it, and keeps what they name', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
-  const kept = objectKeys(a.owner.head());
-  const next = await a.grow();
-  await a.owner.mirror({ ...next, files: next.files.slice(1) });
+  const first = a.owner.head();
+  await a.owner.mirror(withoutFilesOf(first, await a.grow()));
+  const dropped = droppedSince(first, a.owner.head());
   await age(store, 2 * HOUR_MS);
   const b = await work(machine(), store);
-  expect(await b.owner.collect()).toMatchObject({ objects: 0 });
-  const left = await keysOf(store);
-  for (const key of kept) expect(left).toContain(key);
+  expect(await b.owner.collect({ unnamedMs: HOUR_MS })).toMatchObject({ objects: 0 });
+  expect(await keysOf(store)).toEqual(expect.arrayContaining(dropped));
 });
 
 test('an owner that was replaced deletes nothing, and neither does one without a generation', async () => {
