@@ -25,6 +25,7 @@ export async function runStage(
   const { stages, workgroupId, progress, logger, onEnded } = run;
   const { stage, timeLimitMs } = definition;
   if (stopSignal.aborted) return undefined;
+  // Not `AbortSignal.any`: if a stage leaves a listener on it, it stays in memory as long as `stopSignal`.
   const controller = new AbortController();
   const stop = () => controller.abort(stopSignal.reason);
   const timeLimit = setTimeout(() => controller.abort(timeLimitError(stage, timeLimitMs)), timeLimitMs);
