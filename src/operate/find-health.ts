@@ -1,6 +1,6 @@
 import { formatInstant, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StatusFinding } from './status-schema.ts';
-import { stages, type WorkgroupState } from './workgroup-state.ts';
+import { statusStages, type WorkgroupState } from './workgroup-state.ts';
 
 /** One state with its reason: the worst of the findings. */
 interface WorkgroupHealth {
@@ -62,7 +62,7 @@ function workerFindings({ state, updatedAtMs, troubles }: WorkgroupState): Statu
 
 function stageFindings(state: WorkgroupState): StatusFinding[] {
   if (state.state === 'stopped') return [];
-  const failing = stages.flatMap((stage) => {
+  const failing = statusStages.flatMap((stage) => {
     const { lastError, failingSinceMs } = state[stage];
     const isTrouble = state.troubles.some((one) => one.stage === stage);
     if (!lastError || isTrouble) return [];

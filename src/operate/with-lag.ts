@@ -1,37 +1,70 @@
-import type { UtcMs } from '../lib/time.ts';
+import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StageStatus, WorkgroupStatus } from '../pipeline/workgroup-status.ts';
+import type { workgroupStates } from './status-schema.ts';
+
+interface Lag {
+  poll: WorkgroupStatus['poll'];
+  /** The largest lag of the stages. Undefined if none is known. */
+  lagSeconds?: number | undefined;
+}
 
 /**
  * Computes the current lag of the stages of a workgroup. The written lag is from the last success, so the
  * time since then is added while a stage fails.
- * @returns the poll with its lag, and the largest lag of the stages; undefined if unknown
  */
-export function withLag(
-  { poll, rollup, publish, troubles = [] }: WorkgroupStatus,
-  nowMs: UtcMs,
-): { poll: WorkgroupStatus['poll']; lagSeconds: number | undefined } {
-  const behindMs = (stage: StageStatus, name: 'poll' | 'rollup' | 'publish'): number | undefined => {
+export function withLag({ poll, rollup, publish, troubles = [] }: WorkgroupStatus, nowMs: UtcMs): Lag {
+  const failingSeconds = (stage: StageStatus, name: 'poll' | 'rollup' | 'publish'): number | undefined => {
     const trouble = troubles.find(
       (one) => one.stage === name || one.stage === 'open' || one.stage === 'queue',
     );
     if (!stage.lastError && !trouble) return undefined;
-    const sinceMs =
-      stage.lastSuccessAtMs ?? trouble?.sinceMs ?? stage.failingSinceMs ?? stage.lastError?.atMs;
-    return sinceMs === undefined ? undefined : Math.max(0, nowMs - sinceMs);
+    return secondsSince(
+      stage.lastSuccessAtMs ?? trouble?.sinceMs ?? stage.failingSinceMs ?? stage.lastError?.atMs,
+      nowMs,
+    );
   };
-  const pollMs = behindMs(poll, 'poll');
+  const pollSeconds = failingSeconds(poll, 'poll');
   const own =
-    pollMs === undefined
+    pollSeconds === undefined
       ? poll
       : // The number of messages since then is unknown.
         {
           ...poll,
           lagMessages: poll.lagMessages || undefined,
-          lagSeconds: (poll.lagSeconds ?? 0) + Math.round(pollMs / 1000),
+          lagSeconds: (poll.lagSeconds ?? 0) + pollSeconds,
         };
-  const later = [behindMs(rollup, 'rollup'), behindMs(publish, 'publish')];
-  const known = [own.lagSeconds, ...later.map((ms) => ms && Math.round(ms / 1000))].filter(
-    (one) => one !== undefined,
-  );
-  return { poll: own, lagSeconds: known.length > 0 ? Math.max(...known) : undefined };
+  const later = [failingSeconds(rollup, 'rollup'), failingSeconds(publish, 'publish')];
+  return { poll: own, lagSeconds: largestOf([own.lagSeconds, ...later]) };
+}
+
+/**
+ * The lag of a workgroup whose worker does not report it now, by the messages that its stream still has.
+ * @param messages undefined if the stream cannot be asked: a failing workgroup keeps its lag, and any other
+ *   lag is unknown
+ */
+export function lagFromStream(
+  { state, poll, lagSeconds }: Lag & { state: (typeof workgroupStates)[number] },
+  messages: number | undefined,
+  nowMs: UtcMs,
+): Lag {
+  const isFailing = state === 'failing';
+  if (messages === undefined)
+    return isFailing
+      ? { poll, lagSeconds }
+      : { poll: { ...poll, lagMessages: undefined, lagSeconds: undefined }, lagSeconds: undefined };
+  const pollSeconds = messages === 0 ? 0 : secondsSince(poll.lastSuccessAtMs, nowMs);
+  return {
+    poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds },
+    // Another stage can be further behind.
+    lagSeconds: largestOf([pollSeconds, isFailing ? lagSeconds : undefined]),
+  };
+}
+
+function secondsSince(sinceMs: UtcMs | undefined, nowMs: UtcMs): number | undefined {
+  return sinceMs === undefined ? undefined : Math.round(Math.max(0, nowMs - sinceMs) / SECOND_MS);
+}
+
+function largestOf(lags: ReadonlyArray<number | undefined>): number | undefined {
+  const known = lags.filter((lag) => lag !== undefined);
+  return known.length > 0 ? Math.max(...known) : undefined;
 }

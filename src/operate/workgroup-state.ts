@@ -7,7 +7,7 @@ import { type ExportState, exportState } from '../exports/list-exports.ts';
 import { openLedger } from '../exports/open-ledger.ts';
 import type { LandedImport } from '../import/newest-imports.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import { clockTroubles } from '../pipeline/clock-troubles.ts';
 import { failureWords } from '../pipeline/failure-words.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
@@ -20,7 +20,7 @@ import {
 } from '../pipeline/workgroup-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { findLocalWorkers, hasEnded, type LocalWorkers } from '../worker-rpc/local-workers.ts';
-import type { RemoteControl } from '../worker-rpc/remote-control.ts';
+import type { LocatedWork, RemoteControl } from '../worker-rpc/remote-control.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
 import { inputTroubles } from './input-troubles.ts';
 import {
@@ -32,7 +32,7 @@ import {
 } from './known-imports.ts';
 import type { workgroupStates } from './status-schema.ts';
 import { silentWorkerTroubles, storageTroubles, workerTroubles } from './storage-troubles.ts';
-import { withLag } from './with-lag.ts';
+import { lagFromStream, withLag } from './with-lag.ts';
 
 /** The status that a worker wrote, and what this process finds out. */
 export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
@@ -60,7 +60,7 @@ export interface StateSource extends FactSource {
   control: FactSource['control'] & Pick<RemoteControl, 'locate'>;
 }
 
-export const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];
+export const statusStages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];
 
 /**
  * The state of workgroups, for the command line and for HTTP.
@@ -74,13 +74,13 @@ export async function readWorkgroupStates(
   options: { withEffects: boolean },
 ): Promise<WorkgroupState[]> {
   const states: WorkgroupState[] = [];
-  const ofInputs = await inputTroubles(source.config, chosen, source.clock);
+  const troubles = await inputTroubles(source.config, chosen, source.clock);
   // One after another, because each may open a warehouse.
   for (const workgroup of chosen) {
-    const inputs = ofInputs.filter(({ workgroupId }) => workgroupId === workgroup.id);
+    const inputs = troubles.filter(({ workgroupId }) => workgroupId === workgroup.id);
     states.push(await readState(source, workgroup, { ...options, inputs }));
   }
-  return withBacklogs(states, source);
+  return withLagsFromStreams(states, source);
 }
 
 async function readState(
@@ -90,51 +90,77 @@ async function readState(
 ): Promise<WorkgroupState> {
   const { config, clock } = source;
   const { id: workgroupId } = workgroup;
-  const written = readStatus(config.dataDir, workgroupId);
-  const workers = findLocalWorkers(config.dataDir);
-  const isWrittenByLiving = written !== undefined && !hasEnded(config.dataDir, written.processId);
-  const isHere = isWrittenByLiving && isOfLivingWorker(written, workers, clock.now());
-  const elsewhere = isHere ? undefined : await source.control.locate(workgroupId);
-  const status = elsewhere?.status ?? written;
-  // The warehouse of this machine is older than the warehouse of the other worker.
-  const found = elsewhere?.status?.isHibernated
-    ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
-    : await readImports(source, workgroup, status, withEffects);
+  const found = await findStatus(source, workgroupId);
+  const { status, isOfLiving, workers, elsewhere } = found;
+  const { trouble: importTrouble, ...importFacts } = await readImports(source, workgroup, found, withEffects);
   const nowMs = clock.now();
-  const silent = status && !elsewhere ? silentWorkerTroubles(config, status, nowMs) : [];
-  const outside = [
+  const silentTroubles = status && !elsewhere ? silentWorkerTroubles(config, status, nowMs) : [];
+  const currentTroubles = [
     ...inputs,
     ...storageTroubles(config, workgroupId, nowMs),
     ...(status ? clockTroubles(workgroup, status, nowMs) : []),
     ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
-    ...silent,
+    ...silentTroubles,
   ];
   const warnings = warningsOf(source.workgroups, workgroup);
-  const { trouble: unreadable, ...facts }: Awaited<ReturnType<typeof readImports>> = found;
-  const { exports, trouble: unlisted } = await readExports(source, workgroupId);
-  const problem = [unreadable ?? [], unlisted ?? []].flat();
+  const { exports, trouble: exportTrouble } = await readExports(source, workgroupId);
+  const readTroubles = [importTrouble ?? [], exportTrouble ?? []].flat();
   if (!status) {
-    const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
-    return { ...none, troubles: [...outside, ...problem], state: 'never run' };
+    const troubles = [...currentTroubles, ...readTroubles];
+    const empty = emptyStatus(workgroupId, 0);
+    return { ...empty, ...importFacts, exports, problems: warnings, troubles, state: 'never run' };
   }
   const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
-  const isWritten = isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving);
-  const isRunning = status.isHibernated ? isHibernated : isWritten || silent.length > 0;
+  const isRunning = status.isHibernated
+    ? isHibernated
+    : (isOfLiving && isFresh(status, nowMs)) || silentTroubles.length > 0;
   // The last state of a stopped worker is not current.
-  const own = isRunning ? (status.troubles ?? []) : [];
+  const writtenTroubles = isRunning ? (status.troubles ?? []) : [];
   // A stopped process has written that everything is well.
-  const troubles = [...outside, ...own, ...(own.length > 0 ? [] : problem)];
-  const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
+  const troubles = [
+    ...currentTroubles,
+    ...writtenTroubles,
+    ...(writtenTroubles.length > 0 ? [] : readTroubles),
+  ];
+  const isFailing = troubles.length > 0 || statusStages.some((stage) => status[stage].lastError);
   return {
     ...status,
     ...(isRunning ? withLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
-    ...facts,
+    ...importFacts,
     machine: elsewhere?.status ? elsewhere.machine : hostname(),
     troubles,
     exports,
     // Older versions wrote no problems.
     problems: [...(status.problems ?? []), ...warnings],
     state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
+  };
+}
+
+interface FoundStatus {
+  /** Undefined if no worker has had the workgroup. */
+  status: WorkgroupStatus | undefined;
+  /** False if the process that wrote the status was killed or has crashed. */
+  isOfLiving: boolean;
+  workers: LocalWorkers;
+  /** Undefined if the work is done on this machine, or by nobody. */
+  elsewhere: LocatedWork | undefined;
+}
+
+/** Finds the status in the data folder, or else asks the worker of another machine. */
+async function findStatus(
+  { config, control, clock }: StateSource,
+  workgroupId: string,
+): Promise<FoundStatus> {
+  const written = readStatus(config.dataDir, workgroupId);
+  const workers = findLocalWorkers(config.dataDir);
+  const isWrittenByLiving = written !== undefined && !hasEnded(config.dataDir, written.processId);
+  const isHere = isWrittenByLiving && isOfLivingWorker(written, workers, clock.now());
+  const elsewhere = isHere ? undefined : await control.locate(workgroupId);
+  return {
+    status: elsewhere?.status ?? written,
+    isOfLiving: elsewhere?.status !== undefined || isWrittenByLiving,
+    workers,
+    elsewhere,
   };
 }
 
@@ -163,9 +189,12 @@ async function readExports(
 async function readImports(
   source: StateSource,
   workgroup: WorkgroupConfig,
-  status: WorkgroupStatus | undefined,
+  { status, elsewhere }: FoundStatus,
   withEffects: boolean,
 ): Promise<Pick<WorkgroupState, 'imports' | 'newestImports' | 'lastHour'> & { trouble?: Trouble }> {
+  // The warehouse of this machine is older than the warehouse of the other worker.
+  if (elsewhere?.status?.isHibernated)
+    return { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] };
   try {
     const known = await readKnownImports(source, workgroup, status?.imports ?? []);
     return { ...known, newestImports: withEffects ? await readNewestImports(source, workgroup) : [] };
@@ -184,11 +213,8 @@ function warningsOf(workgroups: readonly WorkgroupConfig[], workgroup: Workgroup
   }));
 }
 
-/**
- * Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot
- * be asked.
- */
-async function withBacklogs(
+/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. */
+async function withLagsFromStreams(
   states: readonly WorkgroupState[],
   { findStream, clock }: StateSource,
 ): Promise<WorkgroupState[]> {
@@ -196,26 +222,10 @@ async function withBacklogs(
   const backlogs = doubtful.length === 0 ? new Map() : await countBacklogs(doubtful, findStream);
   const nowMs = clock.now();
   return states.map((workgroup) =>
-    workgroup.state === 'running' ? workgroup : ofBacklog(workgroup, backlogs, nowMs),
+    workgroup.state === 'running'
+      ? workgroup
+      : { ...workgroup, ...lagFromStream(workgroup, backlogs.get(workgroup.workgroupId), nowMs) },
   );
-}
-
-function ofBacklog(
-  workgroup: WorkgroupState,
-  backlogs: ReadonlyMap<string, number>,
-  nowMs: UtcMs,
-): WorkgroupState {
-  const messages = backlogs.get(workgroup.workgroupId);
-  const { poll, state } = workgroup;
-  if (messages === undefined) {
-    if (state === 'failing') return workgroup;
-    const unknown = { ...poll, lagMessages: undefined, lagSeconds: undefined };
-    return { ...workgroup, poll: unknown, lagSeconds: undefined };
-  }
-  const behindMs = poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
-  const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
-  const lagSeconds = state === 'failing' && messages === 0 ? workgroup.lagSeconds : pollSeconds;
-  return { ...workgroup, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
 }
 
 /** True if another process has the data and does not answer. */

@@ -25,7 +25,7 @@ interface RemoteControlOptions {
 }
 
 /** A worker that has a workgroup, or can open it, and its facts about the workgroup. */
-interface LocatedWork {
+export interface LocatedWork {
   /** The name of its machine. */
   machine: string;
   /** Undefined if the worker has never opened the workgroup. */

@@ -1,6 +1,6 @@
 import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
-import { stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
+import { statusStages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble } from '../../pipeline/trouble.ts';
 import type { LakeFillState } from '../../replica/start-lake-fill.ts';
 import { exportNotes } from '../exports/exports-view.ts';
@@ -20,7 +20,7 @@ export function describeStatuses(
   columnsMax: number,
 ): string {
   const errors = statuses.flatMap((status) =>
-    stages.flatMap((stage) => {
+    statusStages.flatMap((stage) => {
       const { lastError } = status[stage];
       return lastError
         ? [`${status.workgroupId}, ${stage} at ${formatInstant(lastError.atMs)}: ${lastError.message}\n`]
