@@ -22,7 +22,7 @@ export function troublesOf(health: WorkerHealth, nowMs: UtcMs): Trouble[] {
     sinceMs: lastRoundAtMs,
     message: `it has not answered since ${formatInstant(lastRoundAtMs)}; ${queueAdvice[backend]}`,
   };
-  return [...(isCutOff ? [cutOff] : []), ...health.shards.flatMap((shard) => ofShard(shard, nowMs))];
+  return [...(isCutOff ? [cutOff] : []), ...health.shards.flatMap((shard) => shardTroubles(shard, nowMs))];
 }
 
 const queueAdvice: Readonly<Record<WorkerHealth['backend'], string>> = {
@@ -30,7 +30,7 @@ const queueAdvice: Readonly<Record<WorkerHealth['backend'], string>> = {
   redis: 'check that the Redis of queue.redisUrl is running and reachable; the work then continues by itself',
 };
 
-function ofShard(shard: ShardHealth, nowMs: UtcMs): Trouble[] {
+function shardTroubles(shard: ShardHealth, nowMs: UtcMs): Trouble[] {
   const { workgroupId, state, error, failingSinceMs, stages } = shard;
   if (state !== 'owned') {
     if (failingSinceMs === null) return [];
@@ -38,12 +38,12 @@ function ofShard(shard: ShardHealth, nowMs: UtcMs): Trouble[] {
     return [{ workgroupId, stage: 'open', state: 'not-open', sinceMs: failingSinceMs, message }];
   }
   return stages.flatMap((stage) => {
-    const trouble = ofStage(stage, stages, nowMs);
+    const trouble = stageTrouble(stage, stages, nowMs);
     return trouble ? [{ workgroupId, stage: stage.stage, ...trouble }] : [];
   });
 }
 
-function ofStage(
+function stageTrouble(
   health: StageHealth,
   stages: readonly StageHealth[],
   nowMs: UtcMs,

@@ -33,7 +33,7 @@ export const coverage: AlertCondition<'coverage'> = {
     facts.thinDays
       ?.filter((fact) => fact.coverage < limit)
       .map((fact) =>
-        ofDay(
+        dayFinding(
           facts,
           fact,
           `has readings for ${Math.floor(fact.coverage * 100)} % of ${fact.day}, which is final`,
@@ -47,7 +47,7 @@ export const dayFlagged: AlertCondition<'dayFlagged'> = {
   find: (facts, { limit }) =>
     facts.flaggedDays
       ?.filter(({ flag }) => (limit as readonly string[]).includes(flag))
-      .map((fact) => ofDay(facts, fact, `has the flag ${fact.flag} on ${fact.day}`, fact.flag)),
+      .map((fact) => dayFinding(facts, fact, `has the flag ${fact.flag} on ${fact.day}`, fact.flag)),
 };
 
 export const dayRestated: AlertCondition<'dayRestated'> = {
@@ -57,7 +57,7 @@ export const dayRestated: AlertCondition<'dayRestated'> = {
   digestMs: HOUR_MS,
   find: (facts) =>
     facts.restatedDays?.map((fact) =>
-      ofDay(
+      dayFinding(
         facts,
         fact,
         `has ${wh(fact.afterWh)} on ${fact.day} instead of ${wh(fact.beforeWh)}`,
@@ -68,7 +68,7 @@ export const dayRestated: AlertCondition<'dayRestated'> = {
 
 const wh = (value: number | null) => (value === null ? 'no energy' : `${value.toLocaleString('en')} Wh`);
 
-function ofDay(
+function dayFinding(
   { nameOf }: AlertFacts,
   { day, device, source, seenUntilMs }: DayFact,
   says: string,

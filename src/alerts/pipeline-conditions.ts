@@ -18,7 +18,7 @@ export const stageLate: AlertCondition<'stageLate'> = {
 export const behind: AlertCondition<'behind'> = {
   title: 'Behind the stream',
   find: (facts, { limit }) =>
-    ofLag(facts, limit, `the work is more than ${formatDuration(limit)} behind the stream`),
+    lagFindings(facts, limit, `the work is more than ${formatDuration(limit)} behind the stream`),
 };
 
 export const dataLossAhead: AlertCondition<'dataLossAhead'> = {
@@ -28,11 +28,15 @@ export const dataLossAhead: AlertCondition<'dataLossAhead'> = {
     const { retentionMs } = facts;
     const left = formatDuration(Math.max(0, Math.round(((1 - limit) * retentionMs) / MINUTE_MS) * MINUTE_MS));
     const text = `messages are not read, and the stream keeps them for ${formatDuration(retentionMs)}: they are lost in less than ${left}`;
-    return ofLag(facts, limit * retentionMs, text);
+    return lagFindings(facts, limit * retentionMs, text);
   },
 };
 
-function ofLag({ lagMs, mayLagMore }: AlertFacts, limitMs: number, text: string): AlertFinding[] | undefined {
+function lagFindings(
+  { lagMs, mayLagMore }: AlertFacts,
+  limitMs: number,
+  text: string,
+): AlertFinding[] | undefined {
   if (lagMs === undefined) return undefined;
   if (lagMs >= limitMs) return [{ subject: 'stream', text }];
   return mayLagMore ? [{ subject: 'stream', text, isUnclear: true }] : [];

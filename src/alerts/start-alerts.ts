@@ -71,8 +71,8 @@ export function startAlerts(options: AlertsOptions): Alerts {
         settings: workgroups.alerts,
         speaksForMachine: (channelId) => speakerOf(channelId) === workgroupId,
         onSent(channelId, outcome) {
-          const ofChannel = counts.get(channelId)!;
-          ofChannel.set(outcome, ofChannel.get(outcome)! + 1);
+          const outcomeCounts = counts.get(channelId)!;
+          outcomeCounts.set(outcome, outcomeCounts.get(outcome)! + 1);
         },
       });
       watches.set(workgroupId, {

@@ -72,11 +72,11 @@ export async function landQuarantined(
 ): Promise<void> {
   for await (const rows of pages(shard)) {
     // Offsets of two logs cannot be compared.
-    for (const ofLog of Map.groupBy(rows, ({ log_epoch }) => log_epoch).values()) {
+    for (const logRows of Map.groupBy(rows, ({ log_epoch }) => log_epoch).values()) {
       options.signal.throwIfAborted();
-      const { columns, keys } = decode(ofLog, request, { ...options, names: shard.names });
+      const { columns, keys } = decode(logRows, request, { ...options, names: shard.names });
       if (keys.length === 0) continue;
-      const landed = await landNew(shard, backfillId, columns, ofLog[0]!.log_epoch ?? undefined, options);
+      const landed = await landNew(shard, backfillId, columns, logRows[0]!.log_epoch ?? undefined, options);
       await release(shard, backfillId, keys, options.clock);
       options.onLanded(keys.length, landed);
     }

@@ -8,11 +8,13 @@ import { type Check, type Fact, ok, warning } from './run-checks.ts';
  * nothing.
  */
 export function checkRedis({ stream, queue }: Pick<Config, 'stream' | 'queue'>): Check[] {
-  const ofStream = stream.log === 'redis' ? (stream.redisUrl ?? queue.redisUrl) : undefined;
-  const ofQueue = queue.backend === 'redis' ? queue.redisUrl : undefined;
+  const streamUrl = stream.log === 'redis' ? (stream.redisUrl ?? queue.redisUrl) : undefined;
+  const queueUrl = queue.backend === 'redis' ? queue.redisUrl : undefined;
   return [
-    ...(ofStream === undefined ? [] : [check('redis of the stream', ofStream, 'stream' as const)]),
-    ...(ofQueue === undefined || ofQueue === ofStream ? [] : [check('redis of the queue', ofQueue, 'queue')]),
+    ...(streamUrl === undefined ? [] : [check('redis of the stream', streamUrl, 'stream' as const)]),
+    ...(queueUrl === undefined || queueUrl === streamUrl
+      ? []
+      : [check('redis of the queue', queueUrl, 'queue')]),
   ];
 
   function check(name: string, url: string, use: 'stream' | 'queue'): Check {

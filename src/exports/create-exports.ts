@@ -48,7 +48,7 @@ export function createExports(options: ExportsOptions): Exports {
     const open = openExport(config, settings, options.openLedger(settings));
     return { open, scheduled: createScheduledExport(open, deps) };
   });
-  const ofWorkgroup = (workgroupId: string) => all.filter(({ open }) => open.workgroup.id === workgroupId);
+  const exportsOf = (workgroupId: string) => all.filter(({ open }) => open.workgroup.id === workgroupId);
   const states = new Map<OpenExport, ExportState>();
 
   /**
@@ -80,13 +80,13 @@ export function createExports(options: ExportsOptions): Exports {
     list: () => all.map(({ open }) => open),
     states: () => states,
     async hasPending(workgroupId) {
-      for (const { open } of ofWorkgroup(workgroupId))
+      for (const { open } of exportsOf(workgroupId))
         if ((await open.ledger.pending()).some(({ state }) => state !== 'failed')) return true;
       return false;
     },
     async work(workgroupId, signal) {
       const failures: unknown[] = [];
-      for (const { open, scheduled } of ofWorkgroup(workgroupId)) {
+      for (const { open, scheduled } of exportsOf(workgroupId)) {
         if (signal.aborted) return;
         try {
           // Undefined if the command line is working on it.

@@ -115,6 +115,6 @@ function isInstant(name: ColumnName): boolean {
 /** One hash of all days. */
 export function hashOf(days: readonly DayFingerprint[]): string {
   const hash = createHash('sha256');
-  for (const { day, rows, hash: ofDay } of days) hash.update(`${day} ${rows} ${ofDay}\n`);
+  for (const { day, rows, hash: dayHash } of days) hash.update(`${day} ${rows} ${dayHash}\n`);
   return hash.digest('hex');
 }

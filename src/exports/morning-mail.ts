@@ -76,7 +76,7 @@ function balanceSections({ balances, day }: MorningFacts): Section[] {
   return balances.flatMap((balance) => {
     if ('refusal' in balance) return [];
     const { name, days } = balance;
-    const ofDay = days[day];
+    const dayBalance = days[day];
     const rows = Object.entries(flows).flatMap(([key, [words, role]]): Section['rows'] => {
       const flow = key as keyof typeof flows;
       const energies = Object.fromEntries(
@@ -88,7 +88,7 @@ function balanceSections({ balances, day }: MorningFacts): Section[] {
       if (!isMeasured && Object.values(energies).every((wh) => (wh ?? 0) === 0)) return [];
       return [compared(words, energies[day] ?? null, usualWh(energies, day))];
     });
-    const autarky = ofDay?.autarky ?? null;
+    const autarky = dayBalance?.autarky ?? null;
     if (autarky !== null) rows.push(['autarky', `${Math.round(autarky * 100)} %`, '', '']);
     return [{ title: visibleText(name), comparedWith: 'usual', rows }];
   });

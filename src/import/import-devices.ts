@@ -9,7 +9,7 @@ export interface Devices {
   /** @returns the words of its UUID as in `MessageColumns.device`; undefined if it is unknown */
   find(text: string): Uint32Array | undefined;
   /** The same for a UUID as DuckDB holds it: a signed integer of 128 bits. */
-  ofUuid(id: bigint): Uint32Array;
+  wordsOfUuid(id: bigint): Uint32Array;
 }
 
 /** The device of a file without a device. `replay` uses it too. */
@@ -42,7 +42,7 @@ export function createDevices(
   }
 
   const uuids = new Map<bigint, Uint32Array>();
-  function ofUuid(id: bigint): Uint32Array {
+  function wordsOfUuid(id: bigint): Uint32Array {
     let words = uuids.get(id);
     if (!words) {
       if (uuids.size >= KNOWN_MAX) uuids.clear();
@@ -60,7 +60,7 @@ export function createDevices(
       },
     ]);
   }
-  return { find, ofUuid };
+  return { find, wordsOfUuid };
 }
 
 function wordsOf(text: string): Uint32Array | undefined {

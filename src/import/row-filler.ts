@@ -138,7 +138,7 @@ export function createRowFiller(options: RowFillerOptions): RowFiller {
   }
 
   function findDevice(id: bigint | undefined, text: string | null): Uint32Array | undefined {
-    return id === undefined ? (text === null ? undefined : devices.find(text)) : devices.ofUuid(id);
+    return id === undefined ? (text === null ? undefined : devices.find(text)) : devices.wordsOfUuid(id);
   }
 
   function fieldName(text: string): string {

@@ -131,10 +131,10 @@ export function createInputs(options: InputsOptions): Inputs {
   return {
     linesOf,
     states() {
-      const ofBrokers = Map.groupBy(running.values(), ({ workgroup }) => workgroup.id);
+      const brokersByWorkgroup = Map.groupBy(running.values(), ({ workgroup }) => workgroup.id);
       return workgroups.list().flatMap(({ id }) => {
         const lines = linesOf(id);
-        const counters = [...(ofBrokers.get(id) ?? []), ...(lines ? [lines] : [])];
+        const counters = [...(brokersByWorkgroup.get(id) ?? []), ...(lines ? [lines] : [])];
         return counters.map(({ counter }) => counter.state());
       });
     },

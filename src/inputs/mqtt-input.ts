@@ -200,10 +200,10 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
 
 /** The readings as appends of a bounded size, in the order of each table. */
 function batchesOf(readings: readonly Reading[]): EncodedBatch[] {
-  return [...Map.groupBy(readings, ({ table }) => table)].flatMap(([table, ofTable]) => {
+  return [...Map.groupBy(readings, ({ table }) => table)].flatMap(([table, tableReadings]) => {
     const batches: EncodedBatch[] = [];
-    for (let from = 0; from < ofTable.length; from += limits.itemsPerIngestMax) {
-      const part = ofTable.slice(from, from + limits.itemsPerIngestMax);
+    for (let from = 0; from < tableReadings.length; from += limits.itemsPerIngestMax) {
+      const part = tableReadings.slice(from, from + limits.itemsPerIngestMax);
       batches.push(
         encodeMessages(
           part.map(({ item }) => item),

@@ -92,8 +92,8 @@ export function cronInstants(
     day >= firstDay && instants.length < max;
     day = addDays(day, -1)
   ) {
-    const ofDay = instantsOf(pattern, day, zone).filter((ms) => ms > afterMs && ms <= untilMs);
-    instants.push(...ofDay.reverse());
+    const dayInstants = instantsOf(pattern, day, zone).filter((ms) => ms > afterMs && ms <= untilMs);
+    instants.push(...dayInstants.reverse());
   }
   return instants.slice(0, max).reverse();
 }

@@ -9,8 +9,8 @@ export interface MetricDefinition {
   help: string;
 }
 
-const ofWorkgroup = ['workgroup'] as const;
-const ofInput = ['workgroup', 'input'] as const;
+const workgroupLabels = ['workgroup'] as const;
+const inputLabels = ['workgroup', 'input'] as const;
 
 /**
  * All metrics. No label has the id of a device, because a plant can have thousands. Histograms have no label
@@ -86,7 +86,7 @@ export const metricTable = {
   wattline_stream_messages_received_total: {
     part: 'stream',
     type: 'counter',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Messages that this process has stored in the stream, with entries of the audit log.',
   },
   wattline_stream_rejected_total: {
@@ -98,7 +98,7 @@ export const metricTable = {
   wattline_stream_oldest_message_timestamp_seconds: {
     part: 'stream',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'When the oldest message of the stream was stored, as Unix time. It follows within 15 s.',
   },
   wattline_stream_subscriptions: {
@@ -110,49 +110,49 @@ export const metricTable = {
   wattline_input_up: {
     part: 'stream',
     type: 'gauge',
-    labels: ofInput,
+    labels: inputLabels,
     help: '1 if an input works: its broker is connected, and messages can be stored. Otherwise 0. The input "lines" is the line protocol.',
   },
   wattline_input_disconnects_total: {
     part: 'stream',
     type: 'counter',
-    labels: ofInput,
+    labels: inputLabels,
     help: 'Ends of the connection to a broker.',
   },
   wattline_input_messages_total: {
     part: 'stream',
     type: 'counter',
-    labels: ofInput,
+    labels: inputLabels,
     help: 'Messages or lines that an input has received.',
   },
   wattline_input_stored_total: {
     part: 'stream',
     type: 'counter',
-    labels: ofInput,
+    labels: inputLabels,
     help: 'Readings of an input that are stored in the stream.',
   },
   wattline_input_rejected_total: {
     part: 'stream',
     type: 'counter',
-    labels: ofInput,
+    labels: inputLabels,
     help: 'Bad payloads, which are in the quarantine, and bad lines, whose sender got an error.',
   },
   wattline_input_last_message_timestamp_seconds: {
     part: 'stream',
     type: 'gauge',
-    labels: ofInput,
+    labels: inputLabels,
     help: 'When an input last received a message or a line, as Unix time. Absent before the first.',
   },
   wattline_up_to_date: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: '1 if the worker has read the whole stream, and no stage fails. Otherwise 0.',
   },
   wattline_config_problems: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Probable errors of the configuration, also those that only the data show. "wattline config check" lists them.',
   },
   wattline_troubles: {
@@ -164,25 +164,25 @@ export const metricTable = {
   wattline_poll_lag_messages: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Messages of the stream that the worker has not read. Absent if it is not known.',
   },
   wattline_poll_lag_seconds: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Age of the last read message while there are newer ones. 0 if everything is read. It grows while reading fails.',
   },
   wattline_landed_messages_total: {
     part: 'worker',
     type: 'counter',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Messages of the stream that the worker has stored in the warehouse.',
   },
   wattline_quarantine_entries_total: {
     part: 'worker',
     type: 'counter',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Messages and readings that the worker has received and could not use.',
   },
   wattline_event_delay_seconds: {
@@ -212,31 +212,31 @@ export const metricTable = {
   wattline_newest_event_timestamp_seconds: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Time of the newest reading that is not in the future, as Unix time.',
   },
   wattline_generation: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Number of the newest published generation.',
   },
   wattline_generation_timestamp_seconds: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'When the newest generation was published, as Unix time.',
   },
   wattline_gaps_open: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Ranges of the stream that could not be read and are not filled.',
   },
   wattline_gap_open_seconds: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Time of the stream that is missing in open gaps, as far as it is known.',
   },
   wattline_quarantined: {
@@ -260,19 +260,19 @@ export const metricTable = {
   wattline_daily_energy_restated_total: {
     part: 'worker',
     type: 'counter',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Changes of days that were final.',
   },
   wattline_warehouse_bytes: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Size of the warehouse file with its write-ahead log.',
   },
   wattline_lake_bytes: {
     part: 'worker',
     type: 'gauge',
-    labels: ofWorkgroup,
+    labels: workgroupLabels,
     help: 'Size of the files of the newest generation.',
   },
   wattline_alerts_sent_total: {

@@ -156,13 +156,13 @@ function lastOfHours(
   generations: readonly ThinnedGeneration[],
   isBetter: (generation: ThinnedGeneration) => boolean,
 ): number[] {
-  const ofHour = new Map<number, ThinnedGeneration>();
+  const lastByHour = new Map<number, ThinnedGeneration>();
   for (const generation of generations) {
     const hour = Math.floor(generation.createdAtMs / THINNED_TO_MS);
-    const before = ofHour.get(hour);
-    if (!before || isBetter(generation) || !isBetter(before)) ofHour.set(hour, generation);
+    const before = lastByHour.get(hour);
+    if (!before || isBetter(generation) || !isBetter(before)) lastByHour.set(hour, generation);
   }
-  return [...ofHour.values()].map(({ sequence }) => sequence);
+  return [...lastByHour.values()].map(({ sequence }) => sequence);
 }
 
 /** True if a kept generation has the file. `kept` is ascending. */

@@ -282,13 +282,13 @@ export async function readPeriodMembers(
     { period: string; members: DuckDBBlobValue | null } & Record<string, DuckDBValue>
   >(connection, sql, parameters);
   const flags: Record<string, number> = {};
-  const ofPeriods = new Map<string, Uint8Array>();
+  const membersByPeriod = new Map<string, Uint8Array>();
   for (const { period, members, ...counts } of rows) {
-    if (members) ofPeriods.set(period, members.bytes);
+    if (members) membersByPeriod.set(period, members.bytes);
     for (const [flag, count] of Object.entries(counts))
       if (Number(count) > 0) flags[flag] = (flags[flag] ?? 0) + Number(count);
   }
-  return { members: ofPeriods, flags };
+  return { members: membersByPeriod, flags };
 }
 
 export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {

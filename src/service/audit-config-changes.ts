@@ -105,14 +105,14 @@ export function auditReload(options: {
   Object.assign(settings, now);
   for (const { id } of change.added) record(audit, id, roles, [added(id)]);
   const changes = changesBetween(touchedBefore, now);
-  const ofAlerts = changes.filter(([name]) => name.startsWith(ALERTS_PREFIX));
+  const alertChanges = changes.filter(([name]) => name.startsWith(ALERTS_PREFIX));
   const changed = new Set(change.changed.map(({ after }) => after.id));
   for (const { id } of config.workgroups) {
     const own = exportsOf(id).map((one) => `exports.${one.id}.`);
     const isOwn = (name: string) =>
       workgroupOf(name)[0] === id || own.some((prefix) => name.startsWith(prefix));
     const seen = changed.has(id) ? changes.filter(([name]) => isOwn(name)) : [];
-    record(audit, id, roles, [...seen, ...ofAlerts]);
+    record(audit, id, roles, [...seen, ...alertChanges]);
   }
   writeStart(path, before.salt, settings);
 }

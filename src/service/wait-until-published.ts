@@ -59,7 +59,7 @@ export async function waitUntilPublished(
 
 /** Ids of batches of an import are consecutive, and far above earlier ids. */
 function partOf(batchId: number, firstId: number, lastBatchId: number): number {
-  const ofImport = Math.floor(lastBatchId / 1e9) * 1e9;
-  const first = Math.max(firstId, ofImport);
+  const firstOfImport = Math.floor(lastBatchId / 1e9) * 1e9;
+  const first = Math.max(firstId, firstOfImport);
   return Math.min(1, batchId <= first ? 0 : (batchId - first) / Math.max(1, lastBatchId - first));
 }

@@ -86,15 +86,15 @@ export function createSite(options: SiteOptions): Site {
 
   function arrivals(fromMs: UtcMs, untilMs: UtcMs): Arrival[] {
     if (untilMs <= startMs) return [];
-    const ofRange: Arrival[] = [];
+    const inRange: Arrival[] = [];
     const lastDay = localDateOf(untilMs, timezone);
     let day = localDateOf(Math.max(startMs, fromMs - ARRIVAL_DELAY_MS_MAX), timezone);
     for (; day <= lastDay; day = addDays(day, 1)) {
       const all = arrivalsOn(day);
       for (let at = firstAt(all, fromMs); at < all.length && all[at]!.arrivedMs < untilMs; at++)
-        ofRange.push(all[at]!);
+        inRange.push(all[at]!);
     }
-    return ofRange.sort(byArrival);
+    return inRange.sort(byArrival);
   }
 
   return {

@@ -90,10 +90,10 @@ async function unpackAll(
   write: Write,
   options: UnpackOptions,
 ): Promise<void> {
-  const ofPack = Map.groupBy(map.blocks.keys(), (index) => map.blocks[index]!.pack);
+  const indexesByPack = Map.groupBy(map.blocks.keys(), (index) => map.blocks[index]!.pack);
   let doneBytes = 0;
   for (const [at, pack] of map.packs.entries()) {
-    const blocksOfPack = (ofPack.get(at) ?? []).map((index) => ({ index, ...map.blocks[index]! }));
+    const blocksOfPack = (indexesByPack.get(at) ?? []).map((index) => ({ index, ...map.blocks[index]! }));
     await unpackOne(store, pack, blocksOfPack, map.fileBytes, write, {
       ...options,
       onProgress: (bytes) => options.onProgress?.(doneBytes + bytes),

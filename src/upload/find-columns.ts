@@ -84,7 +84,7 @@ function candidatesOf(
   given: Partial<Record<ColumnRole, string>>,
 ): Record<ColumnRole, FoundColumn[]> {
   const parsed = header.map((name, index) => ({ index, name, ...splitUnit(name) }));
-  const ofRole = (role: ColumnRole) => {
+  const matchingColumns = (role: ColumnRole) => {
     const chosenName = given[role];
     const matching =
       chosenName === undefined
@@ -92,7 +92,7 @@ function candidatesOf(
         : parsed.filter(({ name }) => name === chosenName);
     return matching.map(({ index, name, unit }) => ({ index, name, unit }));
   };
-  return Object.fromEntries(columnRoles.map((role) => [role, ofRole(role)])) as Record<
+  return Object.fromEntries(columnRoles.map((role) => [role, matchingColumns(role)])) as Record<
     ColumnRole,
     FoundColumn[]
   >;

@@ -165,9 +165,9 @@ function qualityReader({ columns, refusals }: TableContext): CellReader<Quality>
 
 /** Refuses rows with the same time, because their energy would count twice. */
 function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: TableContext): void {
-  for (const ofMeter of Map.groupBy(rows, ({ meter }) => meter).values()) {
+  for (const meterRows of Map.groupBy(rows, ({ meter }) => meter).values()) {
     let before: MeterRow | undefined;
-    for (const row of ofMeter.toSorted((a, b) => a.start - b.start || a.line - b.line)) {
+    for (const row of meterRows.toSorted((a, b) => a.start - b.start || a.line - b.line)) {
       const isSame = before && row.start === before.start && row.end === before.end;
       if (before && (isSame || row.start < before.end)) {
         const [earlier, later] = before.line < row.line ? [before, row] : [row, before];

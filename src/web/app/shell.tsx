@@ -128,7 +128,7 @@ export function Shell(props: {
 }
 
 /** The pages that show a chosen period. A link from one of them to another keeps the period. */
-const ofPeriod: ReadonlySet<PageName> = new Set(['energy', 'quality', 'budgets']);
+const periodPages: ReadonlySet<PageName> = new Set(['energy', 'quality', 'budgets']);
 
 /**
  * Links to all pages. On a narrow screen they are in a strip, which is scrolled so that the current page is
@@ -138,7 +138,7 @@ function PageList(props: { workgroup: string; chosen: PageName; query: Address['
   const { workgroup, chosen, query } = props;
   const strip = useRef<HTMLElement>(null);
   const listed = chosen === 'why' ? 'quality' : chosen;
-  const period = ofPeriod.has(chosen) ? { from: query.from, to: query.to } : {};
+  const period = periodPages.has(chosen) ? { from: query.from, to: query.to } : {};
   useLayoutEffect(() => {
     const current = strip.current?.querySelector<HTMLElement>('[aria-current]');
     if (current) strip.current!.scrollLeft = current.offsetLeft - strip.current!.clientWidth / 3;
@@ -150,7 +150,7 @@ function PageList(props: { workgroup: string; chosen: PageName; query: Address['
         .map((page) => (
           <a
             key={page}
-            href={linkTo(workgroup, page, ofPeriod.has(page) && page !== chosen ? period : {})}
+            href={linkTo(workgroup, page, periodPages.has(page) && page !== chosen ? period : {})}
             aria-current={page === listed ? (page === chosen ? 'page' : 'true') : undefined}
           >
             {pages[page].name}

@@ -195,14 +195,14 @@ function restated({ workgroup, changes, details, nameOf }: Facts): Attention[] {
     return first !== undefined && first < day;
   };
   return (['restated', 'added'] as const).flatMap((kind) => {
-    const ofKind =
+    const changesOfKind =
       kind === 'added'
         ? added.filter(isHole)
         : (changes?.changes.filter((change) => change.kind !== 'added') ?? []);
-    const [first] = ofKind;
+    const [first] = changesOfKind;
     if (!first) return [];
-    const wh = ofKind.reduce((sum, { differenceWh }) => sum + differenceWh, 0);
-    const days = new Set(ofKind.map(({ day }) => day)).size;
+    const wh = changesOfKind.reduce((sum, { differenceWh }) => sum + differenceWh, 0);
+    const days = new Set(changesOfKind.map(({ day }) => day)).size;
     const words = kind === 'added' ? 'without energy got some' : 'changed';
     const { device, source, day } = first;
     return {

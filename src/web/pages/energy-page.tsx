@@ -10,7 +10,7 @@ import { Loading } from '../parts/states.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
 import { grainOf, type ShownPeriod, shiftPeriod, yearBefore } from '../words/periods.ts';
 import { roleWords, stackedRoles } from '../words/role-words.ts';
-import { daysQuery, EnergyPicture, ofDevices, siteKey } from './energy-picture.tsx';
+import { daysQuery, EnergyPicture, showsDevices, siteKey } from './energy-picture.tsx';
 
 type Query = Readonly<Record<string, string>>;
 type Compared = 'none' | 'before' | 'year';
@@ -66,7 +66,7 @@ export function EnergyPage({ query }: { query: Query }) {
             location.hash = link({ show: key });
           }}
         />
-        {show !== undefined && ofDevices(show) && (
+        {show !== undefined && showsDevices(show) && (
           <Select
             label="Device"
             options={[

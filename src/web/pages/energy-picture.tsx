@@ -29,7 +29,7 @@ export const daysQuery = ({ from, to }: ShownPeriod) => `startDate=${from}&endDa
 export const siteKey = (name: string) => `site:${name}`;
 
 /** True if devices can be chosen. */
-export function ofDevices(show: string): boolean {
+export function showsDevices(show: string): boolean {
   return show !== 'balance' && show !== 'meters' && !show.startsWith(siteKey(''));
 }
 
@@ -51,7 +51,7 @@ export function EnergyPicture(props: PictureProps) {
   const site = show.startsWith(siteKey('')) ? show.slice(siteKey('').length) : undefined;
   const isBalance = show === 'balance' || site !== undefined;
   const known = show === 'meters' ? meters.length : Object.keys(statuses ?? {}).length;
-  const values = device && ofDevices(show) ? 0 : known * countDays(period.from, period.to);
+  const values = device && showsDevices(show) ? 0 : known * countDays(period.from, period.to);
   const isTooMuch = values > VALUES_MAX;
   // Of these the service can add up the smaller series, which get no separate colour.
   const mayAddUp = show === 'devices' || show === 'sources';

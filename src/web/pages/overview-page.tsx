@@ -26,7 +26,7 @@ import { energySentence } from './energy-sentence.tsx';
 import { AttentionList, OverviewState } from './overview-state.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 
-const DAYS = { usual: 30, ofManyMost: 7, ofManyLeast: 2, least: 7 };
+const DAYS = { usual: 30, manyMost: 7, manyLeast: 2, least: 7 };
 /**
  * More devices than this are shown without their sources, and with fewer days, so that an answer stays below
  * a megabyte.
@@ -44,7 +44,7 @@ export function OverviewPage() {
   const devices = Object.keys(statuses.answer ?? {}).length;
   const isMany = devices > MANY_DEVICES;
   const count = isMany
-    ? Math.max(DAYS.ofManyLeast, Math.min(DAYS.ofManyMost, Math.floor(VALUES_OF_MANY / devices)))
+    ? Math.max(DAYS.manyLeast, Math.min(DAYS.manyMost, Math.floor(VALUES_OF_MANY / devices)))
     : DAYS.usual;
   const bySource = isMany ? '' : '&groupBy=source';
   const readFrom = [shiftDay(today, 1 - count), count === DAYS.usual ? monthStart(today) : today].sort()[0]!;
