@@ -70,8 +70,11 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
       request.socket.uncork();
     };
     if (transport.name === 'websocket') setImmediate(release);
-    emit();
-    if (transport.name !== 'websocket') release();
+    try {
+      emit();
+    } finally {
+      if (transport.name !== 'websocket') release();
+    }
   };
 
   return {

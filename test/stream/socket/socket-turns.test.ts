@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { decodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import { type EncodedBatch, encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { socketEvents } from '../../../src/contract/socket-events.ts';
 import { limits } from '../../../src/contract/wire-limits.ts';
@@ -103,6 +104,26 @@ test('subscriptions of one connection take turns, and each gets everything', asy
   const [first, , , last] = readers;
   expect(order.indexOf(last!.requestId)).toBeLessThan(order.lastIndexOf(first!.requestId));
   expect(order.indexOf(first!.requestId)).toBeLessThan(order.lastIndexOf(last!.requestId));
+});
+
+test('a subscription gets its part even if the frames of others fill the connection', async () => {
+  const { log, token, timers, ...service } = await setUp();
+  const client = await connectTo(service, { auth: { token, workgroupId: 'acme' }, acknowledge: false });
+  const { firstOffset } = await log.append(telemetryBatch(1));
+  const first = { requestId: randomUUID(), offset: String(firstOffset), table: 'solar' };
+  await client.subscribe(first).until(({ length }) => length === 1);
+  // After this time only the transport holds the subscriptions of the connection back.
+  await timers.advance(3_000);
+  await log.append(encodeMessages(wideTelemetry(4_000), 'wide'));
+  const order: string[] = [];
+  client.socket.on(socketEvents.data, (bytes: Buffer) => {
+    order.push((decodeCbor(bytes) as { requestId: string }).requestId);
+  });
+  const readers = [0, 1, 2, 3].map(() =>
+    client.subscribe({ ...first, requestId: randomUUID(), table: 'wide' }),
+  );
+  for (const { until: wait } of readers) await wait(({ length }) => length === 4_000);
+  expect(order.indexOf(readers[3]!.requestId)).toBeLessThan(order.lastIndexOf(readers[0]!.requestId));
 });
 
 describe('frames of one turn of the event loop are sent together, but not more than', () => {
