@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import packageFile from '../package.json' with { type: 'json' };
 import { libraryHomes, parts } from './support/architecture.ts';
 import { findBreaches } from './support/find-breaches.ts';
-import { findCircles } from './support/find-circles.ts';
 import { findImports, readSources, readUsers } from './support/find-imports.ts';
 import { findMisnamedFiles } from './support/misnamed-files.ts';
 import { findExportNamesakes, findNamesakes } from './support/namesakes.ts';
@@ -16,16 +15,6 @@ const sources = readSources(root);
 
 test('imports point one way, libraries stay at home, and only entry points read the environment', () => {
   expect(findBreaches(sources, dependencies)).toEqual([]);
-});
-
-test('no files import each other in a circle', () => {
-  expect(findCircles(sources)).toEqual([]);
-  const circle = [
-    { path: 'src/a/x.ts', text: `import type { Y } from './y.ts';` },
-    { path: 'src/a/y.ts', text: `import { z } from '../b/z.ts';` },
-    { path: 'src/b/z.ts', text: `export { x } from '../a/x.ts';` },
-  ];
-  expect(findCircles(circle)).toEqual(['src/a/x.ts -> src/a/y.ts -> src/b/z.ts -> src/a/x.ts']);
 });
 
 test('no two files have one name', () => {

@@ -2,13 +2,14 @@ import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
 import type { UtcMs } from '../../src/lib/time.ts';
 import { hash } from '../../src/simulate/noise.ts';
-import { configurations, type Field, streamsOf } from './configurations.ts';
+import { configurations, type Field } from './configurations.ts';
 import type { Draft, DraftSample, Span } from './draft.ts';
 import { faults, faultTurns } from './faults/all.ts';
 import type { Fault } from './faults/fault.ts';
 import { type TrueDay, trueDays } from './knowledge.ts';
 import { type Display, groupOf, type Plan, planRecording, stepWhOf } from './plan.ts';
 import { cleanSamples, dailyResets } from './samples.ts';
+import { streamsOf } from './streams-of.ts';
 
 /** The readings that one device has sent, and the truth about them. */
 export interface Recording {
