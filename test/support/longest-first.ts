@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Parts of paths of the longest test files, the longest first. */
+/**
+ * Parts of paths of the longest test files, the longest first. Vitest orders files by the durations of the
+ * last run, which a fresh clone does not have.
+ */
 const longest = [
   'test/backup/',
   'test/rollup/rollup-properties',
