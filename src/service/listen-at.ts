@@ -17,11 +17,10 @@ export async function listenAt(
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const code = errorCode(error);
-    if (code !== 'EADDRINUSE')
+    if (errorCode(error) !== 'EADDRINUSE')
       throw new TerminalError(
         'CannotListen',
-        `port ${port} of ${host} cannot be used (${code ?? errorMessage(error)}); choose another address with ${settings.address}`,
+        `port ${port} of ${host} cannot be used (${errorMessage(error)}); choose another address with ${settings.address}`,
         { cause: error },
       );
     throw new TransientError(

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { bearerToken } from '../access/bearer-token.ts';
 import type { CheckedCall, ProcessTokens } from '../access/process-token.ts';
-import { errorCode, errorMessage, TerminalError } from '../lib/errors.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createServer } from '../lib/node-http.ts';
 import { toPlainError } from '../lib/plain-error.ts';
@@ -120,7 +120,7 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   }).catch((error: unknown) => {
     throw new TerminalError(
       'CannotListen',
-      `the worker cannot listen on port ${options.port} of ${options.host} (${errorCode(error) ?? errorMessage(error)}); change worker.host or worker.port`,
+      `the worker cannot listen on port ${options.port} of ${options.host} (${errorMessage(error)}); change worker.host or worker.port`,
       { cause: error },
     );
   });

@@ -81,7 +81,7 @@ describe('a process that serves', () => {
     const { code, stderr } = await runCommand(['stream', '--host', '203.0.113.1'], { cwd: emptyService() });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('of 203.0.113.1 cannot be used (EADDRNOTAVAIL)'),
+      stderr: expect.stringContaining('of 203.0.113.1 cannot be used (listen EADDRNOTAVAIL: '),
     });
   });
 
