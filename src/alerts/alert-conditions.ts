@@ -1,6 +1,7 @@
 import type { ConditionName } from '../config/alert-settings.ts';
 import type { AlertCondition } from './alert-condition-type.ts';
-import { budget, exportOutdated, exportUndelivered } from './delivery-conditions.ts';
+import { budget } from './budget-condition.ts';
+import { exportOutdated, exportUndelivered } from './delivery-conditions.ts';
 import { coverage, dayFlagged, dayRestated, deviceIdle, deviceSilent } from './device-conditions.ts';
 import {
   behind,

@@ -25,14 +25,3 @@ export const exportOutdated: AlertCondition<'exportOutdated'> = {
         text: `the data of delivered files of export ${id} have changed; "wattline exports list" shows which`,
       })),
 };
-
-export const budget: AlertCondition<'budget'> = {
-  title: 'Below the budget',
-  find: ({ budgets }, { limit }) =>
-    budgets
-      ?.filter(({ actualWh, budgetWh }) => budgetWh > 0 && actualWh < (1 - limit) * budgetWh)
-      .map(({ site, month }) => ({
-        subject: `${site} ${month}`,
-        text: `${site} is more than ${Number((limit * 100).toFixed(2))} % below its budget of ${month} up to yesterday`,
-      })),
-};

@@ -1,0 +1,12 @@
+import type { AlertCondition } from './alert-condition-type.ts';
+
+export const budget: AlertCondition<'budget'> = {
+  title: 'Below the budget',
+  find: ({ budgets }, { limit }) =>
+    budgets
+      ?.filter(({ actualWh, budgetWh }) => budgetWh > 0 && actualWh < (1 - limit) * budgetWh)
+      .map(({ site, month }) => ({
+        subject: `${site} ${month}`,
+        text: `${site} is more than ${Number((limit * 100).toFixed(2))} % below its budget of ${month} up to yesterday`,
+      })),
+};
