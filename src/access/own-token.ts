@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 const PREFIX = 'own-';
 
 /**
- * Makes the id of a token that the program issues to itself. Such a token is valid for an hour. It is not
- * listed, and its use is not recorded.
+ * Makes the id of a token that the program issues to itself. Such a token is not listed, and its use is not
+ * recorded.
  */
 export function ownTokenId(): string {
   return `${PREFIX}${randomUUID()}`;
