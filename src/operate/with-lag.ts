@@ -9,8 +9,9 @@ interface Lag {
 }
 
 /**
- * Computes the current lag of the stages of a workgroup. The written lag is from the last success, so the
- * time since then is added while a stage fails.
+ * Computes the current lag of a workgroup from the status that its worker wrote. The written lag of the poll
+ * is from its last success, so the time since then is added while it fails. If no message waited then, the
+ * number of messages that wait now is unknown.
  */
 export function withLag({ poll, rollup, publish, troubles = [] }: WorkgroupStatus, nowMs: UtcMs): Lag {
   const failingSeconds = (stage: StageStatus, name: 'poll' | 'rollup' | 'publish'): number | undefined => {
@@ -24,17 +25,17 @@ export function withLag({ poll, rollup, publish, troubles = [] }: WorkgroupStatu
     );
   };
   const pollSeconds = failingSeconds(poll, 'poll');
-  const own =
-    pollSeconds === undefined
-      ? poll
-      : // The number of messages since then is unknown.
-        {
-          ...poll,
-          lagMessages: poll.lagMessages || undefined,
-          lagSeconds: (poll.lagSeconds ?? 0) + pollSeconds,
-        };
-  const later = [failingSeconds(rollup, 'rollup'), failingSeconds(publish, 'publish')];
-  return { poll: own, lagSeconds: largestOf([own.lagSeconds, ...later]) };
+  const current = pollSeconds === undefined ? poll : whileFailing(poll, pollSeconds);
+  const laterStages = [failingSeconds(rollup, 'rollup'), failingSeconds(publish, 'publish')];
+  return { poll: current, lagSeconds: largestOf([current.lagSeconds, ...laterStages]) };
+}
+
+function whileFailing(poll: WorkgroupStatus['poll'], seconds: number): WorkgroupStatus['poll'] {
+  return {
+    ...poll,
+    lagMessages: poll.lagMessages || undefined,
+    lagSeconds: (poll.lagSeconds ?? 0) + seconds,
+  };
 }
 
 /**

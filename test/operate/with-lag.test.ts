@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { SECOND_MS } from '../../src/lib/time.ts';
-import { lagFromStream } from '../../src/operate/with-lag.ts';
+import { lagFromStream, withLag } from '../../src/operate/with-lag.ts';
 import type { WorkgroupState } from '../../src/operate/workgroup-state.ts';
+import { emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
 
 const nowMs = 1_000_000;
 const poll = { lastSuccessAtMs: nowMs - 100 * SECOND_MS, lagMessages: 3, lagSeconds: 120 };
@@ -35,3 +36,46 @@ test.each<
     expect({ messages: lagMessages, pollSeconds: lagSeconds, seconds: found.lagSeconds }).toEqual(lag);
   },
 );
+
+const lastError = { code: 'X', message: 'x', atMs: nowMs - 5 * SECOND_MS };
+const trouble = (stage: 'open' | 'queue' | 'poll' | 'publish' | 'maintain') => [
+  { workgroupId: 'a', stage, state: 'failing' as const, sinceMs: nowMs - 40 * SECOND_MS, message: 'x' },
+];
+
+test.each<[what: string, status: Partial<WorkgroupStatus>, lag: ReturnType<typeof withLag>]>([
+  ['nothing fails', { poll }, { poll, lagSeconds: 120 }],
+  [
+    'the poll fails',
+    { poll: { ...poll, lastError } },
+    { poll: { ...poll, lastError, lagSeconds: 220 }, lagSeconds: 220 },
+  ],
+  [
+    'the poll fails, and no message waited before',
+    { poll: { ...poll, lagMessages: 0, lagSeconds: 0, lastError } },
+    { poll: { ...poll, lagMessages: undefined, lagSeconds: 100, lastError }, lagSeconds: 100 },
+  ],
+  [
+    'the poll has never succeeded',
+    { poll: { failingSinceMs: nowMs - 60 * SECOND_MS, lastError } },
+    {
+      poll: { failingSinceMs: nowMs - 60 * SECOND_MS, lastError, lagMessages: undefined, lagSeconds: 60 },
+      lagSeconds: 60,
+    },
+  ],
+  [
+    'the publication fails',
+    { poll, publish: { lastSuccessAtMs: 0, lastError } },
+    { poll, lagSeconds: 1_000 },
+  ],
+  ['the roll-up fails', { poll, rollup: { lastSuccessAtMs: 0, lastError } }, { poll, lagSeconds: 1_000 }],
+  ['another stage is in trouble', { poll, troubles: trouble('maintain') }, { poll, lagSeconds: 120 }],
+  ...(['open', 'queue', 'poll'] as const).map(
+    (stage): [string, Partial<WorkgroupStatus>, ReturnType<typeof withLag>] => [
+      `${stage} is in trouble`,
+      { poll, troubles: trouble(stage) },
+      { poll: { ...poll, lagSeconds: 220 }, lagSeconds: 220 },
+    ],
+  ),
+])('the lag while %s', (_, status, lag) => {
+  expect(withLag({ ...emptyStatus('a', nowMs), ...status }, nowMs)).toEqual(lag);
+});
