@@ -140,7 +140,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     void (async () => {
       while (isAskedAgain) {
         isAskedAgain = false;
-        // If the store does not answer, the next round tries again.
+        // For example, the store of the leases does not answer. The next round tries again.
         await openTakeable().catch(() => undefined);
       }
       isOpening = false;

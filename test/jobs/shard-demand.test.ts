@@ -6,13 +6,14 @@ function setUp(options: { heldByOther?: Set<string> } = {}) {
   const heldByOther = options.heldByOther ?? new Set();
   const shards = createShardsInMemory({ leases: { acquireOrRenew: async (id) => !heldByOther.has(id) } });
   const limits = { mayTakeMore: true, hasRoom: true };
+  const nothingWanted: string[][] = [];
   const demand = createShardDemand({
     ownedShards: shards.ownedShards,
     mayTakeMore: () => limits.mayTakeMore,
     hasRoom: () => limits.hasRoom,
-    onNothingWanted: () => undefined,
+    onNothingWanted: () => void nothingWanted.push(shards.events.filter((event) => event.startsWith('open'))),
   });
-  return { ...shards, limits, demand };
+  return { ...shards, limits, demand, nothingWanted };
 }
 
 test('a wanted shard is opened once, and gets the news', async () => {
@@ -108,4 +109,28 @@ test('a shard is not dropped while its lease is being asked for, because a look 
   demand.drop('a');
   expect((await woken)?.workgroupId).toBe('a');
   expect(ownedShards.isOwned('a')).toBe(true);
+});
+
+test('that nothing is wanted any more is said when the last wanted shard is open, and not before', async () => {
+  const { demand, holdOpenings, nothingWanted } = setUp();
+  const release = holdOpenings();
+  demand.want('a');
+  demand.want('b');
+  await settled();
+  expect(nothingWanted).toEqual([]);
+  release();
+  await settled();
+  expect(nothingWanted).toEqual([['open a', 'open b']]);
+});
+
+test('that nothing is wanted any more is not said while another shard cannot be opened', async () => {
+  const { demand, broken, nothingWanted } = setUp();
+  broken.add('a');
+  demand.want('a');
+  demand.want('b');
+  await settled();
+  expect(nothingWanted).toEqual([]);
+  demand.drop('a');
+  await settled();
+  expect(nothingWanted).toEqual([['open a', 'open b']]);
 });
