@@ -1,12 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 
 /** The version of Wattline, from the nearest package.json above this file, in `src` and in `dist/src`. */
 export const programVersion: string = JSON.parse(
-  readFileSync(packageFile(import.meta.dirname), 'utf8'),
+  readFileSync(findPackageJSON(import.meta.url)!, 'utf8'),
 ).version;
-
-function packageFile(folder: string): string {
-  const file = join(folder, 'package.json');
-  return existsSync(file) || dirname(folder) === folder ? file : packageFile(dirname(folder));
-}
