@@ -52,8 +52,8 @@ async function explain(
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
   const day: Day = { day: date, startMs, endMs, clock: timeOfDayFormat(date, timezone) };
 
-  const all = await readSeries(connection, device);
-  const bySource = Map.groupBy(all, (one) => one.source);
+  const allSeries = await readSeries(connection, device);
+  const bySource = Map.groupBy(allSeries, (series) => series.source);
   const wantedSources = source === undefined ? [...bySource.keys()] : bySource.has(source) ? [source] : [];
   const sources: ExplainedSource[] = [];
   if (endMs > startMs && startMs <= nowMs) {
@@ -74,9 +74,9 @@ async function explain(
     }
   }
   await declareDevices(connection, workgroup);
-  const wholeDevice = all.length === 0 ? null : await explainDevice(connection, { device, day });
+  const wholeDevice = allSeries.length === 0 ? null : await explainDevice(connection, { device, day });
   const countingSources = wholeDevice?.sources.filter(({ counts }) => counts).map((one) => one.source) ?? [];
-  const added =
+  const addedSources =
     source === undefined ? sources.filter((one) => countingSources.includes(one.source)) : sources;
   const energyWh =
     source === undefined ? (wholeDevice?.energyWh ?? null) : (sources[0]?.result?.energyWh ?? null);
@@ -85,10 +85,10 @@ async function explain(
     timezone,
     day,
     nowMs,
-    all,
+    allSeries,
     source,
     sources,
-    added,
+    addedSources,
     wholeDevice,
     energyWh,
   });
@@ -108,7 +108,7 @@ async function explain(
     countingSources,
     wholeDevice,
     sources,
-    known: all.map(describeSeries),
+    known: allSeries.map(describeSeries),
     nearestDays: await readNearestDays(connection, device, date),
   };
 }
@@ -138,23 +138,24 @@ function describeOutcome(facts: {
   timezone: string;
   day: Day;
   nowMs: UtcMs;
-  all: readonly Series[];
+  allSeries: readonly Series[];
   source: string | undefined;
   sources: readonly ExplainedSource[];
   /** The sources whose energy is added up. */
-  added: readonly ExplainedSource[];
+  addedSources: readonly ExplainedSource[];
   wholeDevice: ExplainedDevice | null;
   energyWh: number | null;
 }): Pick<Explained, 'outcome' | 'text'> {
-  const { date, timezone, day, nowMs, all, source, sources, added, wholeDevice, energyWh } = facts;
-  if (all.length === 0) {
+  const { date, timezone, day, nowMs, allSeries, source, sources, addedSources, wholeDevice, energyWh } =
+    facts;
+  if (allSeries.length === 0) {
     return {
       outcome: 'unknown_device',
       text: 'none of the configured energy streams has a reading of this device',
     };
   }
-  if (source !== undefined && !all.some((one) => one.source === source)) {
-    const names = [...new Set(all.map((one) => one.source))].join(', ');
+  if (source !== undefined && !allSeries.some((one) => one.source === source)) {
+    const names = [...new Set(allSeries.map((one) => one.source))].join(', ');
     return {
       outcome: 'unknown_source',
       text: `the device has no readings of a source "${source}"; it has ${names}`,
@@ -174,7 +175,7 @@ function describeOutcome(facts: {
   if (energyWh === null) return { outcome: 'explained', text: `there are readings, but no energy${running}` };
   return {
     outcome: 'explained',
-    text: `${plainNumber(energyWh)} Wh${added.length > 1 ? `, from ${formatCountOf(added.length, 'source')}` : ''}${running}`,
+    text: `${plainNumber(energyWh)} Wh${addedSources.length > 1 ? `, from ${formatCountOf(addedSources.length, 'source')}` : ''}${running}`,
   };
 }
 

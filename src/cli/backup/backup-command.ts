@@ -19,7 +19,7 @@ import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
 import { choosePlace, type Place } from './choose-place.ts';
-import { formatMegabytes } from './format-bytes.ts';
+import { formatMegabytes } from './format-megabytes.ts';
 
 interface Options {
   workgroup?: string;

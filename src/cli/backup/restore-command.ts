@@ -14,7 +14,7 @@ import { printData } from '../terminal/output.ts';
 import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
 import { choosePlace, type Place } from './choose-place.ts';
-import { formatMegabytes } from './format-bytes.ts';
+import { formatMegabytes } from './format-megabytes.ts';
 
 interface Options {
   workgroup?: string;

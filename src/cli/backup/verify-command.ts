@@ -17,7 +17,7 @@ import { printData } from '../terminal/output.ts';
 import { createLineView } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
 import { bucketAddress, choosePlace, type Place } from './choose-place.ts';
-import { formatMegabytes } from './format-bytes.ts';
+import { formatMegabytes } from './format-megabytes.ts';
 
 interface Options {
   workgroup?: string;
