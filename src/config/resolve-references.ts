@@ -12,7 +12,7 @@ interface ReferenceContext {
   /** References that cannot be resolved are added here. Empty text is put in their place. */
   problems: Problem[];
   /** The number of references that were found. */
-  found?: number;
+  referenceCount?: number;
 }
 
 /** Bytes of a file that a setting names. A list of 10,000 meters has about 1 MiB. */
@@ -26,11 +26,11 @@ export function resolveReferences(value: unknown, path: string, context: Referen
   const at = (key: string | number) => (path ? `${path}.${key}` : String(key));
   if (typeof value === 'string') {
     const resolved = value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
-      context.found = (context.found ?? 0) + 1;
-      const found = context.environment[name];
-      if (found === undefined)
+      context.referenceCount = (context.referenceCount ?? 0) + 1;
+      const variable = context.environment[name];
+      if (variable === undefined)
         context.problems.push({ path, message: `the environment has no variable ${name}` });
-      return found ?? '';
+      return variable ?? '';
     });
     return withoutNul(resolved, 'contains a NUL character ("\\0" in YAML): remove it', path, context);
   }
@@ -38,7 +38,7 @@ export function resolveReferences(value: unknown, path: string, context: Referen
   if (typeof value !== 'object' || value === null) return value;
   const keys = Object.keys(value);
   if (keys.length === 1 && keys[0] === 'file') {
-    context.found = (context.found ?? 0) + 1;
+    context.referenceCount = (context.referenceCount ?? 0) + 1;
     const named = String((value as { file: unknown }).file);
     const file = withoutNul(
       named,

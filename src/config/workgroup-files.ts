@@ -105,7 +105,7 @@ function parseFile(
     const problem = { path: shown, message: parsed.problem.message };
     return { file: { name: shown, raw: [], workgroups: [], problems: [problem] }, hasReferences: false };
   }
-  const references = { environment, base: folder, problems: [] as Problem[], found: 0 };
+  const references = { environment, base: folder, problems: [] as Problem[], referenceCount: 0 };
   const value = resolveReferences(parsed.value, '', references);
   problems.push(...references.problems.map(({ path, message }) => ({ path: at(path), message })));
   const isList = Array.isArray(value);
@@ -127,5 +127,5 @@ function parseFile(
       if (!reported.has(within)) problems.push({ path: at(within), message });
     }
   }
-  return { file: { name: shown, raw, workgroups, problems }, hasReferences: references.found > 0 };
+  return { file: { name: shown, raw, workgroups, problems }, hasReferences: references.referenceCount > 0 };
 }

@@ -250,6 +250,10 @@ test('a file reference is replaced by the trimmed text, relative to the folder o
   expect(problems).toEqual({
     'workgroups.0.upstream.token': 'the file secrets/none cannot be read (ENOENT)',
   });
+  const withMore = problemsOf(
+    'workgroups: [{ id: home, upstream: { url: "https://x.example", token: { file: secrets/token, line: 1 } } }]',
+  );
+  expect(Object.keys(withMore)).toEqual(['workgroups.0.upstream.token']);
 });
 
 test('a file that is no regular file, or too large, is refused and not read', () => {
