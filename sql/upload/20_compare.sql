@@ -1,6 +1,6 @@
 -- 20 Compare: which rows of the upload are new, and which rows they replace.
 --
--- Reads   incoming; meter_reading, meter_register, budget.
+-- Reads   incoming, uploaded_time; meter_reading, meter_register, budget.
 -- Writes  current_row (temporary: current rows), overlap (temporary: one row for each pair of overlapping
 --         rows), replaced_row (temporary), incoming (revision and is_same).
 -- Why     Sending the same rows again changes nothing. A row that covers a current row only in part is
@@ -14,10 +14,6 @@
 --   amount_wh, direction, quality, scenario   see create_incoming
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH uploaded_time AS (
-  -- From the first to the last row of each meter.
-  SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL
-)
 SELECT
   meter_reading.rowid AS row_id,
   meter_reading.meter_code AS key,
@@ -29,19 +25,15 @@ SELECT
   NULL::VARCHAR AS scenario,
   meter_reading.revision,
   meter_reading.received_at_ms
-FROM meter_reading JOIN uploaded_time USING (meter_code)
-WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded_time.to_ms
-  AND meter_reading.end_ms > uploaded_time.from_ms;
+FROM meter_reading JOIN uploaded_time() AS uploaded USING (meter_code)
+WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded.to_ms
+  AND meter_reading.end_ms > uploaded.from_ms;
 
 -- name: find_current_registers
 -- Selects the current register values of the meters and times of the upload, as find_current_intervals does.
 -- received_at_ms is null: only the refusal of a partly covered row shows it, and a register value is never
 -- partly covered.
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH uploaded_time AS (
-  -- From the first to the last row of each meter.
-  SELECT meter_code, min(start_ms) AS from_ms, max(end_ms) AS to_ms FROM incoming GROUP BY ALL
-)
 SELECT
   meter_register.rowid AS row_id,
   meter_register.meter_code AS key,
@@ -53,8 +45,8 @@ SELECT
   NULL::VARCHAR AS scenario,
   meter_register.revision,
   NULL::BIGINT AS received_at_ms
-FROM meter_register JOIN uploaded_time USING (meter_code)
-WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded_time.from_ms AND uploaded_time.to_ms;
+FROM meter_register JOIN uploaded_time() AS uploaded USING (meter_code)
+WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded.from_ms AND uploaded.to_ms;
 
 -- name: find_current_budgets
 -- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
@@ -161,7 +153,7 @@ LIMIT $rows_max::BIGINT;
 -- name: set_revisions
 -- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the
 -- row that they replace.
-UPDATE incoming SET is_same = matched.is_same, revision = matched.revision + CASE WHEN matched.is_same THEN 0 ELSE 1 END
+UPDATE incoming SET is_same = matched.is_same, revision = matched.revision + (NOT matched.is_same)::INTEGER
 FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) AS matched
 WHERE incoming.rowid = matched.new_id;
 

@@ -112,6 +112,7 @@ async function loadIncoming(connection: DuckDBConnection, { kind, rows }: Upload
   await query(connection, 'upload/set_joins');
   await query(connection, 'upload/create_granularity');
   await query(connection, 'upload/create_incoming');
+  await query(connection, 'upload/create_uploaded_time');
   const add = kind === 'budget' ? 'upload/take_budget_rows' : 'upload/take_meter_rows';
   for (let from = 0; from < rows.length; from += SLICE_ROWS) {
     await query(connection, add, { rows: JSON.stringify(rows.slice(from, from + SLICE_ROWS)) });
