@@ -2,7 +2,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { workgroupWarnings } from '../config/config-warnings.ts';
 import type { ExportState } from '../exports/list-exports.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
-import { withLag } from '../operate/with-lag.ts';
+import { currentLag } from '../operate/current-lag.ts';
 import { clockTroubles } from '../pipeline/clock-troubles.ts';
 import { type EventDelays, eventDelayBoundsSeconds } from '../pipeline/event-delays.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
@@ -135,7 +135,7 @@ function putStatus(
   const { poll, rollup, publish, figures, devices } = status;
   const troubles = [...(status.troubles ?? []), ...clockTroubles(workgroup, status, nowMs)];
   // It hibernates only if it has read everything.
-  const lag = isHibernated ? { lagMessages: 0, lagSeconds: 0 } : withLag(status, nowMs).poll;
+  const lag = isHibernated ? { lagMessages: 0, lagSeconds: 0 } : currentLag(status, nowMs).poll;
   put('wattline_poll_lag_messages', lag.lagMessages, own);
   put('wattline_poll_lag_seconds', lag.lagSeconds, own);
   put('wattline_landed_messages_total', poll.messages ?? 0, own);

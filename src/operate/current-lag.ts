@@ -13,7 +13,7 @@ interface Lag {
  * is from its last success, so the time since then is added while it fails. If no message waited then, the
  * number of messages that wait now is unknown.
  */
-export function withLag({ poll, rollup, publish, troubles = [] }: WorkgroupStatus, nowMs: UtcMs): Lag {
+export function currentLag({ poll, rollup, publish, troubles = [] }: WorkgroupStatus, nowMs: UtcMs): Lag {
   const failingSeconds = (stage: StageStatus, name: 'poll' | 'rollup' | 'publish'): number | undefined => {
     const trouble = troubles.find(
       (one) => one.stage === name || one.stage === 'open' || one.stage === 'queue',

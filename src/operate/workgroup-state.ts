@@ -22,6 +22,7 @@ import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { findLocalWorkers, hasEnded, type LocalWorkers } from '../worker-rpc/local-workers.ts';
 import type { LocatedWork, RemoteControl } from '../worker-rpc/remote-control.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
+import { currentLag, lagFromStream } from './current-lag.ts';
 import { inputTroubles } from './input-troubles.ts';
 import {
   type FactSource,
@@ -32,7 +33,6 @@ import {
 } from './known-imports.ts';
 import type { workgroupStates } from './status-schema.ts';
 import { silentWorkerTroubles, storageTroubles, workerTroubles } from './storage-troubles.ts';
-import { lagFromStream, withLag } from './with-lag.ts';
 
 /** The status that a worker wrote, and what this process finds out. */
 export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
@@ -125,7 +125,7 @@ async function readState(
   const isFailing = troubles.length > 0 || statusStages.some((stage) => status[stage].lastError);
   return {
     ...status,
-    ...(isRunning ? withLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
+    ...(isRunning ? currentLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
     ...importFacts,
     machine: elsewhere?.status ? elsewhere.machine : hostname(),
     troubles,

@@ -12,7 +12,7 @@ import type { Exports } from '../exports/create-exports.ts';
 import type { InputState } from '../inputs/input-counter.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
-import { withLag } from '../operate/with-lag.ts';
+import { currentLag } from '../operate/current-lag.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
@@ -127,7 +127,7 @@ function hasEverything(status: WorkgroupStatus | undefined): boolean {
 
 /** Unknown until something was read. */
 function lagOf(status: WorkgroupStatus | undefined, nowMs: UtcMs): number | undefined {
-  const seconds = status && withLag(status, nowMs).poll.lagSeconds;
+  const seconds = status && currentLag(status, nowMs).poll.lagSeconds;
   return seconds === undefined ? undefined : seconds * SECOND_MS;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SECOND_MS } from '../../src/lib/time.ts';
-import { lagFromStream, withLag } from '../../src/operate/with-lag.ts';
+import { currentLag, lagFromStream } from '../../src/operate/current-lag.ts';
 import type { WorkgroupState } from '../../src/operate/workgroup-state.ts';
 import { emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
 
@@ -42,7 +42,7 @@ const trouble = (stage: 'open' | 'queue' | 'poll' | 'publish' | 'maintain') => [
   { workgroupId: 'a', stage, state: 'failing' as const, sinceMs: nowMs - 40 * SECOND_MS, message: 'x' },
 ];
 
-test.each<[what: string, status: Partial<WorkgroupStatus>, lag: ReturnType<typeof withLag>]>([
+test.each<[what: string, status: Partial<WorkgroupStatus>, lag: ReturnType<typeof currentLag>]>([
   ['nothing fails', { poll }, { poll, lagSeconds: 120 }],
   [
     'the poll fails',
@@ -70,12 +70,12 @@ test.each<[what: string, status: Partial<WorkgroupStatus>, lag: ReturnType<typeo
   ['the roll-up fails', { poll, rollup: { lastSuccessAtMs: 0, lastError } }, { poll, lagSeconds: 1_000 }],
   ['another stage is in trouble', { poll, troubles: trouble('maintain') }, { poll, lagSeconds: 120 }],
   ...(['open', 'queue', 'poll'] as const).map(
-    (stage): [string, Partial<WorkgroupStatus>, ReturnType<typeof withLag>] => [
+    (stage): [string, Partial<WorkgroupStatus>, ReturnType<typeof currentLag>] => [
       `${stage} is in trouble`,
       { poll, troubles: trouble(stage) },
       { poll: { ...poll, lagSeconds: 220 }, lagSeconds: 220 },
     ],
   ),
 ])('the lag while %s', (_, status, lag) => {
-  expect(withLag({ ...emptyStatus('a', nowMs), ...status }, nowMs)).toEqual(lag);
+  expect(currentLag({ ...emptyStatus('a', nowMs), ...status }, nowMs)).toEqual(lag);
 });
