@@ -1,45 +1,46 @@
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { RuleConstant } from './rule-constant-type.ts';
 
 /** What happened at a break of a register (chapters 50 to 60, and the classifier). */
 export const eventConstants = {
   standstill_max_ms: {
-    value: 604_800_000,
+    value: 7 * DAY_MS,
     unit: 'ms',
     meaning: 'the longest standstill after which a register can catch up what it has counted',
     reason: 'somebody notices within a week that a logger repeats the last value',
   },
   spike_max_ms: {
-    value: 86_400_000,
+    value: DAY_MS,
     unit: 'ms',
     meaning: 'high values that last longer are not a spike: the jump has stayed',
     reason: 'a wrong high value is corrected within a day, a replaced meter is not',
   },
   glitch_max_ms: {
-    value: 34_560_000_000,
+    value: 400 * DAY_MS,
     unit: 'ms',
     meaning: 'low values that last longer are not a glitch: the fall has stayed',
     reason: 'a device that was lent or switched off comes back within about a year',
   },
   lone_fall_ms: {
-    value: 3_600_000,
+    value: HOUR_MS,
     unit: 'ms',
     meaning: 'if the limit is learnt, a single low reading that is back within this time was wrong',
     reason: 'after a longer silence the register can have counted what it had lost',
   },
   counted_min_ms: {
-    value: 3_600_000,
+    value: HOUR_MS,
     unit: 'ms',
     meaning: 'a register has counted if it grew plausibly for this long',
     reason: 'a value that grows for an hour is neither an average nor a wrong digit',
   },
   beginning_max_ms: {
-    value: 172_800_000,
+    value: 2 * DAY_MS,
     unit: 'ms',
     meaning: 'a register that has not counted within this time after its first reading stands still',
     reason: 'even a solar plant under snow counts within two days, or is off',
   },
   restart_max_ms: {
-    value: 3_600_000,
+    value: HOUR_MS,
     unit: 'ms',
     meaning:
       'after a longer silence a daily register can have restarted and grown to its value: over midnight, after the value of the day before, or after zeros',
@@ -73,7 +74,7 @@ export const eventConstants = {
       'a rise beyond a learnt limit is real if the next rise is less than this many times faster or slower',
     reason: 'a car that charges, or the first sunny day, continues at one pace; faults do not',
   },
-  catch_up_part: {
+  catch_up_divisor: {
     value: 8,
     unit: 'times',
     meaning: 'after a standstill a register can catch up what a learnt limit allows divided by this',

@@ -52,7 +52,7 @@ function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
     return false;
   // A daily register that still shows the value of the day before does not stand still.
   if (rule.morning && to.standstillSinceMs < rule.morning.dayMs) return false;
-  const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
+  const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_divisor.value : to.maxPowerW;
   return (
     to.firstValue - from.lastValue <= maxGrowthWh(to.firstMs - to.standstillSinceMs, { ...to, maxPowerW })
   );

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../lib/time.ts';
 import type { RuleConstant } from './rule-constant-type.ts';
 
 /** How the possible and the usual values of a day are learnt (chapter 45). */
@@ -136,7 +137,7 @@ export const limitConstants = {
     reason: 'hourly samples whose time stamps jitter are complete',
   },
   gap_max_ms: {
-    value: 3_600_000,
+    value: HOUR_MS,
     unit: 'ms',
     meaning: 'the longest gap over which power is integrated',
     reason: 'after an hour nobody knows what the power was',

@@ -1,18 +1,19 @@
 import { REGISTER_WH_MAX } from '../config/energy-stream.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
 import type { RuleConstant } from './rule-constant-type.ts';
 
 /** Units of time, and the values and times that a reading can have (chapters 00, 10 and 20). */
 export const rangeConstants = {
   interval_ms: {
-    value: 900_000,
+    value: 15 * MINUTE_MS,
     unit: 'ms',
     meaning: 'length of an interval',
     reason: "the field's load profile; the days of every time zone begin on a multiple of it",
   },
-  hour_ms: { value: 3_600_000, unit: 'ms', meaning: 'an hour', reason: 'converts between W and Wh' },
-  day_ms: { value: 86_400_000, unit: 'ms', meaning: 'a UTC day', reason: 'limits are learnt by UTC day' },
+  hour_ms: { value: HOUR_MS, unit: 'ms', meaning: 'an hour', reason: 'converts between W and Wh' },
+  day_ms: { value: DAY_MS, unit: 'ms', meaning: 'a UTC day', reason: 'limits are learnt by UTC day' },
   silence_ms: {
-    value: 7_200_000,
+    value: 2 * HOUR_MS,
     unit: 'ms',
     meaning:
       'if two readings are further apart, the time between them is a silence, and a bound inside it is an estimate',
@@ -20,7 +21,7 @@ export const rangeConstants = {
   },
   // Inputs look for readings that come again a little further ahead: `CLOCK_MS` of find-stored.ts.
   future_ms: {
-    value: 600_000,
+    value: 10 * MINUTE_MS,
     unit: 'ms',
     meaning: 'a reading this much later than its store time is from the future',
     reason: 'clocks of devices are some minutes fast; more is a wrong clock',
