@@ -13,7 +13,7 @@ export function preferredType<Type extends string>(
   accept: string | undefined,
   types: readonly Type[],
 ): Type | undefined {
-  return negotiate({ accept }).mediaType(types) as Type | undefined;
+  return negotiate('accept', accept).mediaType(types) as Type | undefined;
 }
 
 /** True if a caller of the stream prefers JSON. Without `Accept`, the stream answers in CBOR. */
@@ -24,13 +24,9 @@ export function prefersJson(accept: string | undefined): boolean {
 
 /** True if a caller accepts answers that are compressed with gzip. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  return negotiate({ 'accept-encoding': acceptEncoding }).encoding(['gzip']) !== undefined;
+  return negotiate('accept-encoding', acceptEncoding).encoding(['gzip']) !== undefined;
 }
 
-function negotiate(headers: Record<string, string | undefined>): Negotiator {
-  const entries = Object.entries(headers).map(([name, value]) => [
-    name,
-    value?.slice(0, ACCEPT_CHARACTERS_MAX),
-  ]);
-  return new Negotiator({ headers: Object.fromEntries(entries) });
+function negotiate(name: 'accept' | 'accept-encoding', value: string | undefined): Negotiator {
+  return new Negotiator({ headers: { [name]: value?.slice(0, ACCEPT_CHARACTERS_MAX) } });
 }
