@@ -120,14 +120,15 @@ function reasonOf(
     return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, do not cover the day`;
   }
   const covers = `covers ${percentText(candidate.coverage)} of the day`;
+  const coversEnough = candidate.coverage >= best - ruleConstants.covering_share.value;
   if (index === chosenAt) {
-    return index === firstAt
-      ? `the first in the order, ${covers}`
-      : `the first in the order that covers enough: ${percentText(candidate.coverage)} of the day`;
+    if (index === firstAt) return `the first in the order, ${covers}`;
+    return coversEnough
+      ? `the first in the order that covers enough: ${percentText(candidate.coverage)} of the day`
+      : `the first in the order that does not stand still; ${covers}`;
   }
   if (index > chosenAt) return `comes after the chosen one in the order; ${covers}`;
-  if (candidate.coverage >= best - 0.5)
-    return `${covers}, but stands still, while another method has measured energy`;
+  if (coversEnough) return `${covers}, but stands still, while another method has measured energy`;
   return `${covers}, more than half a day less than the ${percentText(best)} of the one that covers most`;
 }
 
