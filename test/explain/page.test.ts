@@ -48,6 +48,21 @@ test.runIf(isSoak)('a day far from all readings is answered at once', async () =
   }
 });
 
+test('a reading at midnight belongs to the day that begins, so the day before has no readings', async () => {
+  const shard = await openTestShard();
+  await landReadings(
+    shard,
+    series('roof', 'total', [
+      [0, 0],
+      [1, 500],
+    ]),
+  );
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
+  const { explained } = await explain(shard, { day: '2026-06-30' });
+  expect(explained).toMatchObject({ outcome: 'no_readings', energyWh: null, sources: [] });
+  expect((await explain(shard)).explained).toMatchObject({ outcome: 'explained', energyWh: 500 });
+});
+
 // device.test.ts has the sources that do not count, with their reasons.
 test.runIf(isSoak)(
   'sources that do not count for the device are listed last, with the command that shows them',
