@@ -100,8 +100,9 @@ export function wattHours(report: unknown): number {
     .reduce((sum, value) => sum + value, 0);
 }
 
+/** The JSON output of a command that has succeeded. */
 // biome-ignore lint/suspicious/noExplicitAny: the output of a command, as programs read it
-export function done({ code, stdout, stderr }: CliResult): any {
+export function printedJson({ code, stdout, stderr }: CliResult): any {
   expect(code, stderr).toBe(0);
   return JSON.parse(stdout);
 }

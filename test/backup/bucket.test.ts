@@ -5,10 +5,11 @@ import { stringify } from 'yaml';
 import { createS3Store, type S3Settings } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { machine, type Working, work } from '../replica/replica-fixture.ts';
-import { type CliResult, runCli } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { printedJson } from './backup-fixture.ts';
 
 /** A machine with the bucket in its configuration. */
 function machineWith({ timeouts: _, ...s3 }: S3Settings) {
@@ -20,13 +21,6 @@ function machineWith({ timeouts: _, ...s3 }: S3Settings) {
 
 function storeOf(s3: S3Settings) {
   return createS3Store({ ...s3, prefix: `${s3.prefix}${WORKGROUP}/` });
-}
-
-/** The JSON output of a command that has succeeded. */
-// biome-ignore lint/suspicious/noExplicitAny: the output of a command, as programs read it
-function jsonOf({ code, stdout, stderr }: CliResult): any {
-  expect(code, stderr).toBe(0);
-  return JSON.parse(stdout);
 }
 
 /** The content that the next owner of a bucket gets. */
@@ -64,12 +58,12 @@ describe.skipIf(s3Missing)('with a bucket in the configuration', { timeout: 240_
   test('verify and backup use the bucket, and restore without a place says to start the service', async () => {
     const { s3, run } = await fillBucket();
     const url = `s3://${s3.bucket}/${s3.prefix}`;
-    expect(jsonOf(await run.asProcess('verify', '--json'))).toMatchObject({
+    expect(printedJson(await run.asProcess('verify', '--json'))).toMatchObject({
       place: url.slice(0, -1),
       workgroups: [{ commits: 3, snapshots: 2, restorable: { sequence: 3 }, broken: [] }],
     });
     const place = join(tempDir(), 'backup');
-    expect(jsonOf(await run.asProcess('backup', place, '--json'))).toMatchObject({
+    expect(printedJson(await run.asProcess('backup', place, '--json'))).toMatchObject({
       workgroups: [{ workgroup: WORKGROUP, sequence: 3, isUnchanged: false }],
     });
     expect((await run('backup', url)).stderr).toContain('name another place');
@@ -81,7 +75,7 @@ describe.skipIf(s3Missing)('with a bucket in the configuration', { timeout: 240_
 
   test('restore --at makes an earlier commit the newest, and the owner that runs has to stop', async () => {
     const { s3, owner, contents, run } = await fillBucket();
-    expect(jsonOf(await run('restore', '--at', '2', '--json')).workgroups).toMatchObject([
+    expect(printedJson(await run('restore', '--at', '2', '--json')).workgroups).toMatchObject([
       { workgroup: WORKGROUP, from: 2, commit: 4, isNew: true, replaced: 3 },
     ]);
     await expect(owner.owner.mirror(await owner.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
@@ -92,18 +86,18 @@ describe.skipIf(s3Missing)('with a bucket in the configuration', { timeout: 240_
   test('restore brings a backup into a new bucket, and into a bucket with data only with --force', async () => {
     const { s3, owner, contents, run } = await fillBucket();
     const place = join(tempDir(), 'backup');
-    jsonOf(await run('backup', place, '--json'));
+    printedJson(await run('backup', place, '--json'));
     await owner.owner.mirror(await owner.grow());
     await owner.shard.close();
 
     expect((await run('restore', place)).stderr).toContain('has data already: commit 4');
-    expect(jsonOf(await run('restore', place, '--force', '--json')).workgroups).toMatchObject([
+    expect(printedJson(await run('restore', place, '--force', '--json')).workgroups).toMatchObject([
       { from: 3, commit: 5, isNew: true, replaced: 4 },
     ]);
     expect(await contentIn(s3)).toEqual(contents[1]);
 
     const other = await s3ForTests();
-    const { workgroups } = jsonOf(await machineWith(other)('restore', place, '--json'));
+    const { workgroups } = printedJson(await machineWith(other)('restore', place, '--json'));
     expect(workgroups).toMatchObject([{ from: 3, commit: 1, isNew: true }]);
     expect(workgroups[0].replaced).toBeUndefined();
     expect(await contentIn(other)).toEqual(contents[1]);
@@ -112,7 +106,7 @@ describe.skipIf(s3Missing)('with a bucket in the configuration', { timeout: 240_
   test('backup keeps a backup of another warehouse, and says where it is', async () => {
     const [first, second] = [await fillBucket(), await fillBucket()];
     const place = join(tempDir(), 'backup');
-    jsonOf(await first.run('backup', place, '--json'));
+    printedJson(await first.run('backup', place, '--json'));
     const kept = readFileSync(join(place, WORKGROUP, 'commits/000000000003.json'), 'utf8');
     expect(await second.run('backup', place)).toMatchObject({
       code: 1,
@@ -124,7 +118,7 @@ describe.skipIf(s3Missing)('with a bucket in the configuration', { timeout: 240_
   test('a backup does not name the generation of the bucket', async () => {
     const { run } = await fillBucket();
     const place = join(tempDir(), 'backup');
-    jsonOf(await run('backup', place, '--json'));
+    printedJson(await run('backup', place, '--json'));
     expect(readFileSync(join(place, WORKGROUP, 'commits/000000000003.json'), 'utf8')).not.toContain(
       'generation',
     );

@@ -8,7 +8,7 @@ import { parseStoreAddress } from '../../src/storage/open-store.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { done, type Site, siteFor, wattHours } from './backup-fixture.ts';
+import { printedJson, type Site, siteFor, wattHours } from './backup-fixture.ts';
 
 test.runIf(isFull)(
   'what is lost or damaged on one machine comes back, and what is damaged in a backup is found',
@@ -21,7 +21,7 @@ test.runIf(isFull)(
     const data = (path: string) => join(site.cwd, 'data', path);
     await site.service.start();
     await site.grow(50);
-    done(await site.run('backup', place, '--json', '--with-secrets'));
+    printedJson(await site.run('backup', place, '--json', '--with-secrets'));
     const grown = await site.grow(50);
     const restoreWhileRunning = await site.run('restore', place, '--force');
     expect(restoreWhileRunning.code).toBe(3);
@@ -30,7 +30,7 @@ test.runIf(isFull)(
     // Warehouse, lake and keys are lost and the stream is not: no data is lost or doubled, and older tokens
     // work.
     for (const folder of ['warehouse', 'lake', 'access']) rmSync(data(folder), { recursive: true });
-    done(await site.run('restore', place, '--json'));
+    printedJson(await site.run('restore', place, '--json'));
     await site.service.start();
     expect(wattHours(await site.grow(1))).toBe(wattHours(grown) + 3);
     const [listed] = JSON.parse((await site.run('status', '--json')).stdout);
@@ -43,15 +43,15 @@ test.runIf(isFull)(
 
     // Without a service.
     expect((await site.run('restore', place)).stderr).toContain('there is data already');
-    expect(done(await site.run('backup', place, '--json')).workgroups[0].isUnchanged).toBe(false);
-    expect(done(await site.run('backup', place, '--json')).workgroups[0]).toMatchObject({
+    expect(printedJson(await site.run('backup', place, '--json')).workgroups[0].isUnchanged).toBe(false);
+    expect(printedJson(await site.run('backup', place, '--json')).workgroups[0]).toMatchObject({
       isUnchanged: true,
       copied: 0,
     });
     const keyless = await site.run('backup', join(tempDir(), 'other'));
     expect(keyless.stdout).toContain('Keys and tokens are not in the backup');
-    expect(done(await site.run('verify', '--json')).workgroups[0]).toMatchObject({ broken: [] });
-    const sound = done(await site.run('verify', place, '--json')).workgroups[0];
+    expect(printedJson(await site.run('verify', '--json')).workgroups[0]).toMatchObject({ broken: [] });
+    const sound = printedJson(await site.run('verify', place, '--json')).workgroups[0];
     expect(sound).toMatchObject({ snapshots: 2, broken: [] });
     expect(sound.restorable.sequence).toBeGreaterThan(0);
 
@@ -108,7 +108,7 @@ async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> 
   );
   await site.service.stop();
   expect((await site.run('restore')).stderr).toContain('there is data already');
-  expect(done(await site.run('restore', '--force', '--json')).workgroups[0].movedAway).toHaveLength(2);
+  expect(printedJson(await site.run('restore', '--force', '--json')).workgroups[0].movedAway).toHaveLength(2);
   await site.service.start();
   expect(wattHours(await site.grow(1))).toBe(wattHours(last) + 3);
   expect(await status()).toMatch(/^home +running/m);
