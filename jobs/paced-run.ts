@@ -89,7 +89,7 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   };
 }
 
-/** A factor for the distance of two runs. */
+/** The time from one run to the next is multiplied by it: 1, at most `JITTER` more or less. */
 function newJitter(random: () => number): number {
   return 1 + JITTER * (2 * random() - 1);
 }

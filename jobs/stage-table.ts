@@ -44,7 +44,7 @@ export const stageTable = {
   maintain: {
     stage: 'maintain',
     lane: 'derive',
-    minPeriodMs: (pipeline) => Math.min(SECOND_MS, pipeline.maintainEvery),
+    minPeriodMs: () => SECOND_MS,
     maxPeriodMs: (pipeline) => pipeline.maintainEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },

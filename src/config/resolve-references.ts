@@ -63,7 +63,7 @@ export function resolveReferences(value: unknown, path: string, context: Referen
   );
 }
 
-/** The text, or empty text and a problem. */
+/** Adds a problem to the context, and returns an empty text, if the text contains a NUL. */
 function withoutNul(text: string, message: string, path: string, { problems }: ReferenceContext): string {
   if (!text.includes('\0')) return text;
   problems.push({ path, message });

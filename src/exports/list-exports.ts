@@ -12,7 +12,7 @@ export interface ExportState {
   /** Files that wait for delivery or cannot be made. */
   pending: number;
   failed: number;
-  /** The runs that have failed. */
+  /** The runs that are not delivered, and whose last attempt failed. */
   troubled: ExportRun[];
   outdated: number;
   /** The difference of the energy of outdated files, Wh. */

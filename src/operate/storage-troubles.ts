@@ -16,7 +16,7 @@ import { type LocalWorkers, localOwnerPid } from '../worker-rpc/local-workers.ts
  * process with a full disk cannot write its status, and a stopped one does not know it.
  */
 export function storageTroubles(
-  { dataDir, stream }: Pick<Config, 'dataDir' | 'stream'>,
+  { dataDir, stream }: Pick<Config, 'dataDir'> & { stream: Pick<Config['stream'], 'log'> },
   workgroupId: string,
   nowMs: UtcMs,
 ): Trouble[] {
@@ -33,7 +33,7 @@ export function storageTroubles(
     }
   }
   const owner = readControlFile(dataDir, workgroupId);
-  const held =
+  const stoppedOwner =
     owner && processFacts(owner.pid)?.isStopped ? [`the data are held by ${describeProcess(owner.pid)}`] : [];
   return [
     ...messages.map((message) => ({
@@ -42,7 +42,12 @@ export function storageTroubles(
       state: 'failing' as const,
       message,
     })),
-    ...held.map((message) => ({ ...common, stage: 'open' as const, state: 'not-open' as const, message })),
+    ...stoppedOwner.map((message) => ({
+      ...common,
+      stage: 'open' as const,
+      state: 'not-open' as const,
+      message,
+    })),
   ];
 }
 

@@ -45,6 +45,14 @@ test('the three newest failures of an export are printed, and the others are cou
   ]);
 });
 
+test('a file that waits is a failure only if its last attempt has an error', () => {
+  expect(notesOf(run('2026-01', { state: 'planned' }), run('2026-02', { state: 'waiting' }))).toEqual([]);
+  const waiting = run('2026-02', { state: 'waiting', lastError });
+  expect(notesOf(waiting, run('2026-03', { lastError }))).toEqual([
+    expect.stringContaining('billing, 2026-02: status 500'),
+  ]);
+});
+
 test('a file that is not made yet is pending, as one that waits for its delivery', () => {
   const runs = [run('2026-01', { state: 'planned' }), run('2026-02', { state: 'waiting' }), run('2026-03')];
   expect(stateOfRuns('billing', runs)).toMatchObject({ pending: 2, failed: 0 });

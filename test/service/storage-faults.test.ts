@@ -1,11 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ProcessRole } from '../support/up-process.ts';
@@ -15,11 +15,11 @@ const energyStreams = [
   { table: 'solar', field: 'total_wh', method: 'total_energy' as const, unit: 'Wh' as const },
 ];
 
-async function setUp(cwd = tempDir(), role: ProcessRole = 'up') {
+async function setUp(cwd = tempDir(), role: ProcessRole = 'up', dataDir = './data') {
   const service = await createUpProcess(
     cwd,
     {
-      dataDir: './data',
+      dataDir,
       pipeline: { pollEvery: '200ms', rollupEvery: '200ms', publishEvery: '200ms' },
       workgroups: [
         { id: 'home', energyStreams, meters: [{ code: 'PV' }] },
@@ -121,13 +121,11 @@ test.runIf(isSoak)(
 test.runIf(isFull)(
   'a full disk is named by the answers, by /ready and by status, and everything continues when there is space',
   { timeout: 240_000 },
-  async () => {
-    const cwd = tempDir();
-    const data = join(cwd, 'data');
-    mkdirSync(data);
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', data]).status !== 0) return;
-    onTestFinished(() => void spawnSync('umount', ['-l', data]));
-    const t = await setUp(cwd);
+  async (context) => {
+    const disk = mountSmallDisk(160);
+    if (!disk) return context.skip('this user cannot mount a file system');
+    const data = disk.folder;
+    const t = await setUp(dirname(data), 'up', data);
     await t.service.start();
     expect((await t.send('home')).status).toBe(200);
     await isReady(t);

@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { type CachedObject, openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { damagedObject, type ObjectStore } from '../../src/storage/object-store.ts';
@@ -11,6 +11,7 @@ import { createS3Store } from '../../src/storage/s3-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isFull, rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -48,8 +49,8 @@ const kinds = [
 ];
 
 describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
-  const check = (name: string, work: (store: ObjectStore) => Promise<void>) =>
-    test.skipIf(skip)(skip ? `${name} (${skip})` : name, async () => work(await open()));
+  const check = (name: string, work: (store: ObjectStore, context: TestContext) => Promise<void>) =>
+    test.skipIf(skip)(skip ? `${name} (${skip})` : name, async (context) => work(await open(), context));
   const checkInFull = isFull ? check : () => undefined;
 
   check('held files are here, and stay until they are released', async (store) => {
@@ -194,22 +195,28 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     expect(isSound(cache.folder, object)).toBe(true);
   });
 
-  check('a full disk is an error with words, and other files are deleted before it', async (store) => {
-    const disk = smallDisk(1);
-    if (!disk) return;
-    const cache = await openCache({ folder: disk, bytesMax: 1e8 });
-    const [a, b] = [await putObject(store, 'a', 700 * KILOBYTE), await putObject(store, 'b', 700 * KILOBYTE)];
-    const large = await putObject(store, 'c', 3_000 * KILOBYTE);
-    const held = await cache.pin([a]);
-    await expect(cache.pin([b])).rejects.toMatchObject({ code: 'DiskFull', retryable: true });
-    await expect(cache.pin([b])).rejects.toThrow('the disk of the cache');
-    held[Symbol.dispose]();
-    using _held = await cache.pin([b]);
-    expect(isSound(disk, b)).toBe(true);
-    expect(existsSync(join(disk, a.name))).toBe(false);
-    await expect(cache.pin([large])).rejects.toMatchObject({ code: 'DiskFull' });
-    expect(partsOf(disk)).toEqual([]);
-  });
+  check(
+    'a full disk is an error with words, and other files are deleted before it',
+    async (store, context) => {
+      const disk = mountSmallDisk(1)?.folder;
+      if (!disk) return context.skip('this user cannot mount a file system');
+      const cache = await openCache({ folder: disk, bytesMax: 1e8 });
+      const [a, b] = [
+        await putObject(store, 'a', 700 * KILOBYTE),
+        await putObject(store, 'b', 700 * KILOBYTE),
+      ];
+      const large = await putObject(store, 'c', 3_000 * KILOBYTE);
+      const held = await cache.pin([a]);
+      await expect(cache.pin([b])).rejects.toMatchObject({ code: 'DiskFull', retryable: true });
+      await expect(cache.pin([b])).rejects.toThrow('the disk of the cache');
+      held[Symbol.dispose]();
+      using _held = await cache.pin([b]);
+      expect(isSound(disk, b)).toBe(true);
+      expect(existsSync(join(disk, a.name))).toBe(false);
+      await expect(cache.pin([large])).rejects.toMatchObject({ code: 'DiskFull' });
+      expect(partsOf(disk)).toEqual([]);
+    },
+  );
 });
 
 describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
@@ -341,13 +348,3 @@ function allFiles(folder: string): string[] {
 }
 
 const partsOf = (folder: string) => allFiles(folder).filter((name) => name.endsWith('.part'));
-
-/** A separate file system in memory. @returns undefined without the right to mount one */
-function smallDisk(megabytes: number): string | undefined {
-  const folder = join(tempDir(), 'disk');
-  mkdirSync(folder);
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
-  if (status !== 0) return undefined;
-  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
-  return folder;
-}

@@ -1,10 +1,15 @@
-import { expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { machineName } from '../../src/lib/machine-name.ts';
-import { silentWorkerTroubles, workerTroubles } from '../../src/operate/storage-troubles.ts';
+import { silentWorkerTroubles, storageTroubles, workerTroubles } from '../../src/operate/storage-troubles.ts';
 import { emptyStatus } from '../../src/pipeline/workgroup-status.ts';
 import { writeControlFile } from '../../src/worker-rpc/control-file.ts';
 import type { LocalWorkers } from '../../src/worker-rpc/local-workers.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 
 test('a worker that was stopped by a signal or killed is a trouble, even if no workgroup has its data open', () => {
   const dataDir = tempDir();
@@ -53,3 +58,56 @@ test('a worker that runs and writes no status is a trouble; one that has stopped
   writeControlFile(dataDir, 'home', { port: 1, secret: 's'.repeat(32), pid, machine: 'another' });
   expect(of()).toEqual([]);
 });
+
+test('a process that holds the data of a workgroup and was stopped by a signal is a trouble, until it continues', async () => {
+  const dataDir = tempDir();
+  const { pid, kill } = startSleeper();
+  writeControlFile(dataDir, 'home', { port: 1, secret: 's'.repeat(32), pid });
+  const found = (workgroupId = 'home') =>
+    storageTroubles({ dataDir, stream: { log: 'redis' } }, workgroupId, 7);
+  expect(found()).toEqual([]);
+  kill('SIGSTOP');
+  await until('the process is stopped', async () => found().length > 0);
+  expect(found()).toEqual([
+    {
+      workgroupId: 'home',
+      sinceMs: 7,
+      stage: 'open',
+      state: 'not-open',
+      message: expect.stringMatching(`^the data are held by process ${pid}, .*"kill -CONT ${pid}"`),
+    },
+  ]);
+  expect(found('plant')).toEqual([]);
+  kill('SIGCONT');
+  await until('the process continues', async () => found().length === 0);
+});
+
+test('a full disk of the stream is a trouble, if the log is on this disk', (context) => {
+  const disk = mountSmallDisk(1);
+  if (!disk) return context.skip('this user cannot mount a file system');
+  const found = (log: 'lmdb' | 'redis') =>
+    storageTroubles({ dataDir: disk.folder, stream: { log } }, 'home', 7);
+  // A machine without a stream has no folder for it.
+  expect(found('lmdb')).toEqual([]);
+  const folder = join(disk.folder, 'stream');
+  mkdirSync(folder);
+  expect(found('lmdb')).toEqual([
+    {
+      workgroupId: 'home',
+      sinceMs: 7,
+      stage: 'store',
+      state: 'failing',
+      message: expect.stringContaining(`the disk of ${folder} is full`),
+    },
+  ]);
+  expect(found('redis')).toEqual([]);
+  expect(disk.enlarge()).toBe(true);
+  expect(found('lmdb')).toEqual([]);
+});
+
+/** A process that does nothing, until the end of the test. */
+function startSleeper() {
+  const sleeper = spawn('sleep', ['600'], { stdio: 'ignore' });
+  onTestFinished(() => void sleeper.kill('SIGKILL'));
+  return { pid: sleeper.pid!, kill: (signal: NodeJS.Signals) => void sleeper.kill(signal) };
+}
