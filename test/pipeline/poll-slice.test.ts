@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createStageProgress } from '../../jobs/stage-health.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
@@ -55,6 +56,43 @@ test('no position is read twice if answers announce the next one', async () => {
     waitSeconds: 0,
   });
   expect(reads).toEqual([0, 5, 10, 15, 20, 25]);
+  expect(result).toMatchObject({ messages: 30, upToDate: true });
+});
+
+test('while the size of batches is reduced, each read uses the size that the pipeline has now', async () => {
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
+  onTestFinished(pipeline.close);
+  await pipeline.open(assignmentOf(tempDir()));
+  // The sizes after a batch that failed: they grow again with each batch that lands.
+  const sizes = [1, 4, 16];
+  const read: Array<[first: number, messagesMax: number]> = [];
+  const result = await pollSlice({
+    pipeline: {
+      ...pipeline,
+      async run(workgroupId, operation, args) {
+        const answer = await pipeline.run(workgroupId, operation, args);
+        const messagesMax = operation === 'position' && sizes.shift();
+        return messagesMax ? { ...answer, messagesMax } : answer;
+      },
+    },
+    source: {
+      async fetch({ ask, messagesMax = limits.messagesPerReadMax }) {
+        const first = ask.kind === 'offset' ? Number(ask.offset) : 0;
+        read.push([first, messagesMax]);
+        const next = Math.min(first + messagesMax, 30);
+        return { ...answerOf(first, next, next === 30), nextOffset: String(next), upToDate: next === 30 };
+      },
+    },
+    workgroupId: 'acme',
+    signal: new AbortController().signal,
+    waitSeconds: 0,
+  });
+  expect(read).toEqual([
+    [0, 1],
+    [1, 4],
+    [5, 16],
+    [21, limits.messagesPerReadMax],
+  ]);
   expect(result).toMatchObject({ messages: 30, upToDate: true });
 });
 
