@@ -69,3 +69,19 @@ test('a turn goes to the next piece as soon as the one before has ended, if ther
   await Promise.all(pieces);
   expect([ran, others]).toEqual([['1', '2', '3'], 0]);
 });
+
+test('a new read waits behind the pieces that wait, even if there is time left in the turn', async () => {
+  const { turns, ran, run } = setUp(200);
+  // Uses up the time of this turn, so that the others wait.
+  await turns.run('a', false, async () => {
+    while (!turns.isOver());
+  });
+  let added: Promise<unknown> | undefined;
+  const adding = turns.run('a', false, async () => {
+    ran.push('1');
+    added = run('c', 'new');
+  });
+  await Promise.all([adding, run('b', '2')]);
+  await added;
+  expect(ran).toEqual(['1', '2', 'new']);
+});
