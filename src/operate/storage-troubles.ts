@@ -2,98 +2,35 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorMessage } from '../lib/errors.ts';
-import { describeProcess, processFacts } from '../lib/process-facts.ts';
-import { formatInstant, type UtcMs } from '../lib/time.ts';
+import type { UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
-import { isFresh, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
 import { APPEND_BYTES_MIN, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
-import { readControlFile } from '../worker-rpc/control-file.ts';
-import { type LocalWorkers, localOwnerPid } from '../worker-rpc/local-workers.ts';
 
 /**
- * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a
- * process with a full disk cannot write its status, and a stopped one does not know it.
+ * The problems of the disk and of the log of a workgroup. They are looked up now, because a process with a
+ * full disk cannot write its status.
  */
 export function storageTroubles(
   { dataDir, stream }: Pick<Config, 'dataDir'> & { stream: Pick<Config['stream'], 'log'> },
   workgroupId: string,
   nowMs: UtcMs,
 ): Trouble[] {
-  const common = { workgroupId, sinceMs: nowMs };
-  const messages: string[] = [];
   const folder = join(dataDir, 'stream');
-  if (stream.log === 'lmdb' && existsSync(folder)) {
-    const freeBytes = freeBytesOnDisk(folder);
-    if (freeBytes < APPEND_BYTES_MIN) messages.push(diskFullWords(folder, freeBytes));
-    try {
-      checkLmdbFile(join(folder, workgroupId));
-    } catch (error) {
-      messages.push(errorMessage(error));
-    }
+  if (stream.log !== 'lmdb' || !existsSync(folder)) return [];
+  const messages: string[] = [];
+  const freeBytes = freeBytesOnDisk(folder);
+  if (freeBytes < APPEND_BYTES_MIN) messages.push(diskFullWords(folder, freeBytes));
+  try {
+    checkLmdbFile(join(folder, workgroupId));
+  } catch (error) {
+    messages.push(errorMessage(error));
   }
-  const owner = readControlFile(dataDir, workgroupId);
-  const stoppedOwner =
-    owner && processFacts(owner.pid)?.isStopped ? [`the data are held by ${describeProcess(owner.pid)}`] : [];
-  return [
-    ...messages.map((message) => ({
-      ...common,
-      stage: 'store' as const,
-      state: 'failing' as const,
-      message,
-    })),
-    ...stoppedOwner.map((message) => ({
-      ...common,
-      stage: 'open' as const,
-      state: 'not-open' as const,
-      message,
-    })),
-  ];
-}
-
-/**
- * The problem of a worker that has the data open and writes no status. A full disk is the usual cause.
- * Without this problem the workgroup would look like one that somebody has stopped.
- */
-export function silentWorkerTroubles(
-  { dataDir }: Pick<Config, 'dataDir'>,
-  status: WorkgroupStatus,
-  nowMs: UtcMs,
-): Trouble[] {
-  const { workgroupId, processId, updatedAtMs, hasStopped } = status;
-  if (hasStopped || isFresh(status, nowMs)) return [];
-  // A worker that a signal has stopped is a problem of `storageTroubles`.
-  if (localOwnerPid(dataDir, workgroupId) !== processId || processFacts(processId)?.isStopped) return [];
-  const message = `its worker, process ${processId}, runs, but has written no status since ${formatInstant(updatedAtMs)}; look for the cause in its log, such as a full disk`;
-  return [{ workgroupId, sinceMs: updatedAtMs, stage: 'store', state: 'failing', message }];
-}
-
-/**
- * The problem of a workgroup if its worker on this machine was stopped by a signal or killed. A workgroup
- * that hibernates has no owner, so `storageTroubles` does not find it.
- */
-export function workerTroubles(
-  { dataDir }: Pick<Config, 'dataDir'>,
-  workers: LocalWorkers,
-  workgroupId: string,
-  nowMs: UtcMs,
-): Trouble[] {
-  const trouble = (message: string): Trouble[] => [
-    { workgroupId, sinceMs: nowMs, stage: 'open', state: 'not-open', message },
-  ];
-  switch (workers.kind) {
-    case 'living':
-    case 'none':
-      return [];
-    case 'stopped': {
-      const isKnown = readControlFile(dataDir, workgroupId)?.pid === workers.pid;
-      return isKnown ? [] : trouble(`its worker is ${describeProcess(workers.pid)}`);
-    }
-    case 'ended':
-      return trouble(
-        `its worker, process ${workers.pid}, was killed or has crashed; start it again with "wattline up" or "wattline worker"`,
-      );
-    default:
-      return workers satisfies never;
-  }
+  return messages.map((message) => ({
+    workgroupId,
+    sinceMs: nowMs,
+    stage: 'store',
+    state: 'failing',
+    message,
+  }));
 }

@@ -31,8 +31,9 @@ import {
   readKnownImports,
   readNewestImports,
 } from './known-imports.ts';
+import { silentWorkerTroubles, stoppedOwnerTroubles, workerTroubles } from './owner-troubles.ts';
 import type { workgroupStates } from './status-schema.ts';
-import { silentWorkerTroubles, storageTroubles, workerTroubles } from './storage-troubles.ts';
+import { storageTroubles } from './storage-troubles.ts';
 
 /** The status that a worker wrote, and what this process finds out. */
 export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
@@ -98,6 +99,7 @@ async function readState(
   const currentTroubles = [
     ...inputs,
     ...storageTroubles(config, workgroupId, nowMs),
+    ...stoppedOwnerTroubles(config, workgroupId, nowMs),
     ...(status ? clockTroubles(workgroup, status, nowMs) : []),
     ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
     ...silentTroubles,
