@@ -7,6 +7,7 @@ import { usualWh } from '../../src/exports/usual-energy.ts';
 import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import type { DeviceState } from '../../src/report/device-states.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { landReadings } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { blocksOf, pages } from '../support/readme.ts';
 import { isSoak } from '../support/rounds.ts';
@@ -91,6 +92,16 @@ test('a mail is about the open gaps of its day', async () => {
     { fromMs: noonMs - DAY_MS, toMs: noonMs, reason: 'expired' },
     { fromMs: noonMs, toMs: noonMs, reason: 'recreated' },
   ]);
+});
+
+test('a workgroup that never had a gap has none in its mail', async () => {
+  const { shard, publish, lake, config } = await openExportFixture([]);
+  await landReadings(shard, [{ event_time: '2026-11-19T12:00:00Z', device: deviceId(1), data: { wh: 1 } }]);
+  await publish();
+  const generation = (await lake.newestGeneration(WORKGROUP))!;
+  expect(generation.files('gap')).toEqual([]);
+  const { gaps } = await readMorningFacts(config.workgroups[0]!, '2026-11-19', { lake, generation, signal });
+  expect(gaps).toEqual([]);
 });
 
 test('names cannot change the mail, and long lists are cut with their number', () => {
