@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { sha256Hex } from '../lib/durable-files.ts';
 import { cannotBeRead, errorMessage, InputError, isRetryable, TerminalError } from '../lib/errors.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { contentHash } from './content-hash.ts';
+import { hashAndCheckFile } from './hash-and-check-file.ts';
 import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './import-ledger.ts';
 import {
   type ImportOptions,
@@ -58,7 +58,7 @@ export async function importFile(
     rowsExpected: undefined,
   };
   options.onProgress(progress);
-  const hash = await contentHash(request.path, {
+  const hash = await hashAndCheckFile(request.path, {
     signal,
     onBytes(bytes) {
       progress.bytesChecked += bytes;

@@ -9,22 +9,23 @@ const daily = { report: 'daily_energy', range: 'yesterday', format: 'csv', sched
 test('a replacement reports what was added, changed and removed, and keeps the objects of unchanged workgroups', () => {
   const workgroups = createWorkgroups(settings([{ id: 'home' }, { id: 'plant' }, { id: 'old' }]));
   const [home, plant, old] = workgroups.list();
+  const change = workgroups.replace(
+    settings([{ id: 'new' }, { id: 'plant', timezone: 'Europe/Paris' }, { id: 'home' }]),
+  );
+  expect(change).toMatchObject({ added: [{ id: 'new' }], removed: [old] });
+  expect(change.changed).toEqual([{ before: plant, after: workgroups.get('plant') }]);
+  expect(workgroups.list()).toMatchObject([{ id: 'new' }, { id: 'plant', timezone: 'Europe/Paris' }, {}]);
+  expect(workgroups.get('home')).toBe(home);
+  expect(workgroups.get('old')).toBeUndefined();
+});
+
+test('a listener gets each change, until it stops to listen; equal settings are no change', () => {
+  const workgroups = createWorkgroups(settings([{ id: 'home' }]));
   const changes: WorkgroupsChange[] = [];
   const stop = workgroups.onChange((change) => changes.push(change));
-
-  const next = settings([{ id: 'new' }, { id: 'plant', timezone: 'Europe/Paris' }, { id: 'home' }]);
-  const change = workgroups.replace(next);
-
+  const change = workgroups.replace(settings([{ id: 'home' }, { id: 'plant' }]));
   expect(changes).toEqual([change]);
-  expect(change.added.map(({ id }) => id)).toEqual(['new']);
-  expect(change.changed).toEqual([{ before: plant, after: workgroups.get('plant') }]);
-  expect(workgroups.get('plant')?.timezone).toBe('Europe/Paris');
-  expect(change.removed).toEqual([old]);
-  expect(workgroups.get('old')).toBeUndefined();
-  expect(workgroups.get('home')).toBe(home);
-  expect(workgroups.list().map(({ id }) => id)).toEqual(['new', 'plant', 'home']);
-
-  workgroups.replace(settings([{ id: 'new' }, { id: 'plant', timezone: 'Europe/Paris' }, { id: 'home' }]));
+  workgroups.replace(settings([{ id: 'home' }, { id: 'plant' }]));
   expect(changes).toHaveLength(1);
   stop();
   workgroups.replace(settings([]));

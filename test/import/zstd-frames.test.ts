@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { checkWhole } from '../../src/import/content-hash.ts';
+import { checkPackedFile } from '../../src/import/hash-and-check-file.ts';
 import { zstdFrames } from '../../src/import/zstd-frames.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -23,7 +23,7 @@ function fileOf(content: Buffer): string {
   writeFileSync(path, content);
   return path;
 }
-const check = (content: Buffer) => checkWhole(fileOf(content), new AbortController().signal);
+const check = (content: Buffer) => checkPackedFile(fileOf(content), new AbortController().signal);
 
 test('the frames of a file are found by their sizes', async () => {
   const found: number[] = [];

@@ -27,7 +27,7 @@ export async function dryRunFiles(
   request: ImportFilesRequest,
   reasons: readonly Reason[] | undefined,
 ): Promise<void> {
-  const { checkWhole } = await import('../../import/content-hash.ts');
+  const { checkPackedFile } = await import('../../import/hash-and-check-file.ts');
   const { previewFile } = await import('../../import/preview-file.ts');
   const { addStats } = await import('../../import/field-stats.ts');
   const { describePreview } = await import('./import-view.ts');
@@ -35,7 +35,7 @@ export async function dryRunFiles(
   const { describeNews, newsOfPreview } = await import('./import-news.ts');
   const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
   for (const { path, shownPath } of files) {
-    await checkWhole(path, signal);
+    await checkPackedFile(path, signal);
     const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
     previews.push({ path: shownPath, ...preview });
   }

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { Document, isMap, isScalar, parse } from 'yaml';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { zodProblems } from '../../config/zod-problems.ts';
-import { checkWhole } from '../../import/content-hash.ts';
 import { type Guess, guessFile } from '../../import/guess-file.ts';
 import type { Reason } from '../../import/guess-reasons.ts';
+import { checkPackedFile } from '../../import/hash-and-check-file.ts';
 import { type Mapping, mappingSchema } from '../../import/import-mapping.ts';
 import { openReader } from '../../import/open-reader.ts';
 import { errorMessage, InputError } from '../../lib/errors.ts';
@@ -52,7 +52,7 @@ export async function guessFor(path: string, workgroup: WorkgroupConfig, table: 
   try {
     return await guessFile(reader, workgroup, table);
   } catch (error) {
-    await checkWhole(path, new AbortController().signal);
+    await checkPackedFile(path, new AbortController().signal);
     throw error;
   } finally {
     reader.close();

@@ -17,7 +17,7 @@ const CHUNK_BYTES = MEBIBYTE;
  * @param options.onBytes called with the number of bytes of each chunk
  * @throws InputError if a packed file is damaged or cut off
  */
-export async function contentHash(
+export async function hashAndCheckFile(
   path: string,
   options: { signal: AbortSignal; onBytes: (bytes: number) => void },
 ): Promise<string> {
@@ -52,9 +52,9 @@ export async function contentHash(
 }
 
 /** @throws InputError if a packed file is damaged or cut off */
-export async function checkWhole(path: string, signal: AbortSignal): Promise<void> {
+export async function checkPackedFile(path: string, signal: AbortSignal): Promise<void> {
   const { format = 'csv', compression } = fileKind(path);
   if (compression === 'none') return;
   await checkFirstBytes(path, format, compression);
-  await contentHash(path, { signal, onBytes: () => undefined });
+  await hashAndCheckFile(path, { signal, onBytes: () => undefined });
 }
