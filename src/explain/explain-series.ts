@@ -1,12 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
-import { DAY_MS, formatInstantOrNull, type UtcMs } from '../lib/time.ts';
+import { formatInstantOrNull, type UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
-import { instant, plainDuration, plainNumber } from './explain-words.ts';
+import { instant, plainNumber } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
-import type { ExplainedLimits, ExplainedStream, Known, Limit } from './explained-schema.ts';
+import type { ExplainedStream, Known } from './explained-schema.ts';
 
 /** A configured stream of a device and source that has readings. */
 export interface Series {
@@ -134,116 +134,4 @@ function reasonOf(
 
 export function percentText(part: number): string {
   return `${plainNumber(Math.round(part * 10_000) / 100)} %`;
-}
-
-type LimitsRow = {
-  max_power_w: number | null;
-  jitter_wh: number;
-  modulus_wh: number | null;
-  interval_ms: number;
-  max_gap_ms: number;
-  net: boolean;
-  configured_power_w: number | null;
-  max_power_after_reset_w: number | null;
-  configured_jitter_wh: number | null;
-  configured_interval_ms: number | null;
-  configured_gap_ms: number | null;
-  resolution: number | null;
-  step_ms: number | null;
-  days: number;
-  learnt_power_w: number | null;
-  first_day: string | null;
-  last_day: string | null;
-};
-
-/** The limits of a series, and the origin of each. */
-export async function readLimits(
-  connection: DuckDBConnection,
-  { seriesId, method }: Series,
-  stream: StreamSettings,
-  { endMs }: Day,
-): Promise<ExplainedLimits> {
-  const utc_day = Math.floor((endMs - 1) / DAY_MS);
-  const [row] = await query<LimitsRow>(connection, 'explain/find_limits', { series_id: seriesId, utc_day });
-  const isRegister = method === 'total_energy' || method === 'daily_energy';
-  const isLine = method === 'power_curve' && stream.sampling === 'instantaneous';
-  const isInterval =
-    method === 'interval_energy' || (method === 'power_curve' && stream.sampling === 'interval_average');
-  const none = (text: string): Limit => ({ value: null, from: 'none', text });
-  const configured = (value: number | null): Limit => ({ value, from: 'configured', text: 'configured' });
-  const learntFrom = `learnt from ${row!.days === 1 ? `the day ${row!.first_day}` : `${row!.days} days, ${row!.first_day} to ${row!.last_day}`} (UTC)`;
-  const step = row!.step_ms === null ? '?' : plainDuration(row!.step_ms);
-  return {
-    maxPowerW: maxPower(row!, isRegister, learntFrom),
-    jitterWh: !isRegister
-      ? none('only registers have one')
-      : row!.configured_jitter_wh !== null
-        ? configured(row!.configured_jitter_wh)
-        : row!.resolution !== null
-          ? {
-              value: row!.jitter_wh,
-              from: 'learnt',
-              text: `${ruleConstants.jitter_resolutions.value} times its resolution`,
-            }
-          : { value: row!.jitter_wh, from: 'default', text: 'too few values are known to learn it' },
-    resolutionWh:
-      row!.resolution === null
-        ? none(
-            isRegister
-              ? 'not learnt: too few values are known, or the jitter is configured'
-              : 'only registers have one',
-          )
-        : { value: row!.resolution, from: 'learnt', text: learntFrom },
-    modulusWh: row!.modulus_wh === null ? none('not declared') : configured(row!.modulus_wh),
-    maxGapMilliseconds: !isLine
-      ? none('only power that is sampled at instants has one')
-      : row!.configured_gap_ms !== null
-        ? configured(row!.configured_gap_ms)
-        : row!.step_ms === null
-          ? { value: row!.max_gap_ms, from: 'default', text: 'the usual step is not known yet' }
-          : {
-              value: row!.max_gap_ms,
-              from: 'learnt',
-              text: `${ruleConstants.gap_steps.value} times the usual step of ${step}, at most ${plainDuration(ruleConstants.gap_max_ms.value)} or ${ruleConstants.gap_steps_min.value} steps; ${learntFrom}`,
-            },
-    intervalMilliseconds: !isInterval
-      ? none('only readings of intervals have one')
-      : row!.configured_interval_ms !== null
-        ? configured(row!.configured_interval_ms)
-        : row!.step_ms === null
-          ? { value: row!.interval_ms, from: 'default', text: 'the usual step is not known yet' }
-          : { value: row!.interval_ms, from: 'learnt', text: `the usual step; ${learntFrom}` },
-  };
-}
-
-function maxPower(row: LimitsRow, isRegister: boolean, learntFrom: string): Limit {
-  if (row.net) return { value: null, from: 'none', text: 'a net register can rise and fall without limit' };
-  if (row.configured_power_w !== null) {
-    return { value: row.configured_power_w, from: 'configured', text: 'configured' };
-  }
-  if (row.max_power_w === null) {
-    const what = isRegister ? 'rise' : 'value';
-    return {
-      value: null,
-      from: 'none',
-      text: `not configured, and not learnt: every ${what} is possible`,
-    };
-  }
-  if (row.learnt_power_w === null) {
-    return {
-      value: row.max_power_w,
-      from: 'default',
-      text: 'not configured, and too few readings are known to learn it: what no single source delivers',
-    };
-  }
-  const { busy_part, limit_times, learnt_power_min_w } = ruleConstants;
-  const least = plainNumber(learnt_power_min_w.value);
-  return {
-    value: row.max_power_w,
-    from: 'learnt',
-    text: isRegister
-      ? `${limit_times.value} times the usual power of its busier days, at least ${least} W; ${row.max_power_after_reset_w === null ? '' : `after a restart ${plainNumber(row.max_power_after_reset_w)} W; `}${learntFrom}`
-      : // The usual power is a part of the busy quarter of an hour.
-        `${limit_times.value / busy_part.value} times the most that is usual on its busier days, at least ${least} W, and only for readings that stand alone; ${learntFrom}`,
-  };
 }

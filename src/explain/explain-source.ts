@@ -7,6 +7,7 @@ import { traceEnergy } from '../rollup/trace-energy.ts';
 import { query } from '../warehouse/query.ts';
 import { coverageText, uncoveredSpans } from './explain-coverage.ts';
 import { flagsOf } from './explain-flags.ts';
+import { readLimits } from './explain-limits.ts';
 import { gapsOf, partsOf, powerSum, readPower } from './explain-power.ts';
 import { readBracket, readEvents, readReadings } from './explain-readings.ts';
 import {
@@ -18,7 +19,7 @@ import {
   segmentsOf,
   startBoundary,
 } from './explain-register.ts';
-import { type Candidate, readLimits, type Series, streamsOf } from './explain-series.ts';
+import { type Candidate, type Series, streamsOf } from './explain-series.ts';
 import { readVersions } from './explain-versions.ts';
 import { instant, plainNumber } from './explain-words.ts';
 import { type Day, lineFlagBits, type Span } from './explained-day.ts';
