@@ -1,6 +1,6 @@
 import { clearColumns, createColumns } from '../decode/columns-buffer.ts';
 import { deviceText } from '../decode/device-words.ts';
-import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
+import { instantAt, type MessageColumns, type NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import { formatInstant } from '../lib/time.ts';
 import { createFieldStats, type FieldStats } from './field-stats.ts';
@@ -55,7 +55,7 @@ export async function previewFile(
       rowsLanded += columns.count;
       stats.add(columns, names);
       for (let row = 0; row < columns.count; row++) {
-        const ms = timeOf(columns, row);
+        const ms = instantAt(columns.eventTime, row);
         firstMs = Math.min(firstMs, ms);
         lastMs = Math.max(lastMs, ms);
         if (rows.length < ROWS_MAX) rows.push(rowOf(columns, row, names));
@@ -78,10 +78,6 @@ export async function previewFile(
   }
 }
 
-function timeOf({ eventTime }: MessageColumns, row: number): number {
-  return eventTime[2 * row + 1]! * 0x1_0000_0000 + eventTime[2 * row]!;
-}
-
 function rowOf(columns: MessageColumns, row: number, names: NameTable): PreviewRow {
   const fields: Record<string, unknown> = {};
   for (let at = columns.fieldStart[row]!; at < columns.fieldStart[row + 1]!; at++) {
@@ -89,7 +85,7 @@ function rowOf(columns: MessageColumns, row: number, names: NameTable): PreviewR
   }
   const sourceId = columns.source[row]!;
   return {
-    time: formatInstant(timeOf(columns, row)),
+    time: formatInstant(instantAt(columns.eventTime, row)),
     device: deviceText(columns.device, row * 4),
     source: sourceId < 0 ? null : names.nameOf(sourceId),
     fields: { ...fields, ...JSON.parse(columns.other.get(row) ?? '{}') },
