@@ -1,5 +1,5 @@
 import type { Offset } from '../contract/offset.ts';
-import { type MessageColumns, offsetAt, type RejectedMessage } from '../decode/message-columns.ts';
+import { instantAt, type MessageColumns, offsetAt, type RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /** The messages of a batch that land: rows `start` to `end` of `columns`, with strictly rising offsets. */
@@ -89,8 +89,7 @@ function storeTimes({ storeTime }: MessageColumns, start: number, end: number) {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (let row = start; row < end; row++) {
-    // The upper word of a signed integer.
-    const ms = (storeTime[2 * row + 1]! | 0) * 0x1_0000_0000 + storeTime[2 * row]!;
+    const ms = instantAt(storeTime, row);
     if (ms < first) first = ms;
     if (ms > last) last = ms;
   }
