@@ -1,3 +1,4 @@
+import { displayWidth, padDisplayEnd, padDisplayStart } from '../lib/display-width.ts';
 import type { LocalDate } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { attentionLines, nameOfDevice } from './morning-attention.ts';
@@ -163,11 +164,11 @@ function textOfSection({ title, comparedWith, rows }: Section): string {
     [title, 'energy', comparedWith, ''],
     ...rows.map(([what, ...cells]) => [`  ${what}`, ...cells]),
   ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]!.length)));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => displayWidth(row[column]!))));
   return table
     .map((row) =>
       row
-        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)))
+        .map((cell, column) => (column === 0 ? padDisplayEnd : padDisplayStart)(cell, widths[column]!))
         .join('  ')
         .trimEnd(),
     )

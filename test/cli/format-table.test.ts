@@ -14,6 +14,27 @@ test('columns are aligned, numbers at the right, and no line ends in blanks', ()
   expect(table).toBe('DEVICE       WH  FLAGS\ninverter  12345\nmeter         7  estimated\n');
 });
 
+test('columns stay aligned after wide and combining characters', () => {
+  const columns = [
+    { title: 'DEVICE', value: (row: [string, string]) => row[0] },
+    { title: 'SITE', value: (row: [string, string]) => row[1], align: 'right' as const },
+    { title: 'WH', value: () => '7', align: 'right' as const },
+  ];
+  const decomposed = { cafe: 'cafe\u0301', han: '\u1112\u1161\u11ab' };
+  const rows: Array<[string, string]> = [
+    ['屋根の上', '家'],
+    ['🌞 roof', '👩‍👧 home'],
+    [decomposed.cafe, decomposed.han],
+  ];
+  const table = `DEVICE       SITE  WH
+屋根の上       家   7
+🌞 roof   👩‍👧 home   7
+${decomposed.cafe}           ${decomposed.han}   7
+`;
+  expect(formatTable(columns, rows, 21)).toBe(table);
+  expect(formatTable(columns, rows, 20)).not.toBe(table);
+});
+
 test('a table that is wider than the terminal becomes a block for each row', () => {
   const columns = [
     { title: 'Workgroup', value: (row: string[]) => row[0]! },

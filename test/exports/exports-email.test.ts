@@ -4,6 +4,7 @@ import { attentionLines } from '../../src/exports/morning-attention.ts';
 import { type MorningFacts, readMorningFacts } from '../../src/exports/morning-facts.ts';
 import { writeMorningMail } from '../../src/exports/morning-mail.ts';
 import { usualWh } from '../../src/exports/usual-energy.ts';
+import { displayWidth } from '../../src/lib/display-width.ts';
 import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import type { DeviceState } from '../../src/report/device-states.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
@@ -106,7 +107,15 @@ test('a workgroup that never had a gap has none in its mail', async () => {
 
 test('names cannot change the mail, and long lists are cut with their number', () => {
   const { workgroups } = configSchema.parse({
-    workgroups: [{ id: 'home', devices: [{ id: deviceId(1), name: '<b>&"x"\u001b[2J' }] }],
+    workgroups: [
+      {
+        id: 'home',
+        devices: [
+          { id: deviceId(1), name: '<b>&"x"\u001b[2J' },
+          { id: deviceId(40), name: '屋根' },
+        ],
+      },
+    ],
   });
   const devices = Array.from({ length: 40 }, (_, index) => ({
     device: deviceId(index + 1),
@@ -133,6 +142,11 @@ test('names cannot change the mail, and long lists are cut with their number', (
   expect(text.match(/^- /gm)).toHaveLength(10);
   // Less than 10 Wh is known energy.
   expect(text).toContain('0.01 kWh');
+  const columnOf = (name: string) => {
+    const line = text.split('\n').find((one) => one.startsWith(`  ${name} `))!;
+    return displayWidth(line.slice(0, line.indexOf(' kWh')));
+  };
+  expect(columnOf('屋根')).toBe(columnOf(deviceId(39)));
 });
 
 test('a silent device is named, with or without a flag, and a device that has slept since the evening is not named', () => {

@@ -1,3 +1,4 @@
+import { displayWidth, padDisplayEnd, padDisplayStart } from '../../lib/display-width.ts';
 import { visibleText } from '../../lib/visible-text.ts';
 
 /** A column of a table in the terminal. */
@@ -23,18 +24,18 @@ export function formatTable<Row>(
     columns.map(({ title }) => title),
     ...rows.map((row) => columns.map(({ value }) => visibleText(value(row)))),
   ];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => displayWidth(line[index]!))));
   const width = widths.reduce((sum, one) => sum + one + 2, -2);
   if (width > columnsMax) return rows.map((row) => formatBlock(columns, row)).join('\n');
   const pad = (text: string, index: number) =>
-    columns[index]!.align === 'right' ? text.padStart(widths[index]!) : text.padEnd(widths[index]!);
+    (columns[index]!.align === 'right' ? padDisplayStart : padDisplayEnd)(text, widths[index]!);
   return lines.map((line) => `${line.map(pad).join('  ').trimEnd()}\n`).join('');
 }
 
 function formatBlock<Row>(columns: ReadonlyArray<Column<Row>>, row: Row): string {
-  const width = Math.max(...columns.map(({ title }) => title.length));
+  const width = Math.max(...columns.map(({ title }) => displayWidth(title)));
   return columns
-    .map(({ title, value }) => `${title.padEnd(width)}  ${visibleText(value(row))}`.trimEnd())
+    .map(({ title, value }) => `${padDisplayEnd(title, width)}  ${visibleText(value(row))}`.trimEnd())
     .join('\n')
     .concat('\n');
 }
