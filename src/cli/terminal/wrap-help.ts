@@ -1,3 +1,5 @@
+import { Help } from 'commander';
+
 /** Longer lines are hard to read. */
 const COLUMNS_MAX = 110;
 /** A description that begins further right is not wrapped in its column. */
@@ -5,9 +7,12 @@ const DESCRIPTION_COLUMN_MAX = 40;
 /** A shorter line of a paragraph ends on purpose. */
 const FULL_LINE = 60;
 
+const helper = Object.assign(new Help(), { minWidthToWrap: 1 });
+
 /**
  * Formats help for a terminal: wraps paragraphs, and descriptions next to their terms. Other indented lines
- * are examples and stay as they are.
+ * are examples and stay as they are. Commander wraps only the help that it writes, and not what `addHelpText`
+ * adds.
  */
 export function wrapHelp(text: string, terminalColumns: number): string {
   const columns = Math.min(terminalColumns, COLUMNS_MAX);
@@ -21,12 +26,12 @@ export function wrapHelp(text: string, terminalColumns: number): string {
       wrapped.push(lines[at]!);
       continue;
     }
-    const hang = ' '.repeat(lead.trim() === '' ? 0 : lead.length);
+    const hang = ' '.repeat(lead.length);
     while (goesOn(lines[at]!, lines[at + 1], hang)) {
       at += 1;
       words = `${words} ${lines[at]!.trim()}`;
     }
-    wrapped.push(...wrap(words, lead, hang, columns));
+    wrapped.push(lead + helper.boxWrap(words, columns - lead.length).replaceAll('\n', `\n${hang}`));
   }
   return wrapped.join('\n');
 }
@@ -48,17 +53,4 @@ function parse(line: string): { lead: string; words: string | undefined } {
 function goesOn(line: string, next: string | undefined, hang: string): boolean {
   if (!next?.startsWith(hang) || next.trim() === '' || /^ /.test(next.slice(hang.length))) return false;
   return line.length >= FULL_LINE && !line.endsWith(':') && !/\S {2,}\S/.test(next);
-}
-
-function wrap(words: string, lead: string, hang: string, columns: number): string[] {
-  const lines: string[] = [];
-  let line = lead;
-  for (const word of words.split(' ')) {
-    const isFirst = line === lead || line === hang;
-    if (!isFirst && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = `${hang}${word}`;
-    } else line = isFirst ? `${line}${word}` : `${line} ${word}`;
-  }
-  return [...lines, line];
 }
