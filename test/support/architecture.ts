@@ -302,6 +302,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     commander: { homes: ['src/cli/'] },
     '@modelcontextprotocol/server': { homes: ['src/mcp/'] },
     preact: { homes: ['src/web/'] },
+    'd3-array': { homes: ['src/web/pictures/nice-scale.ts'] },
     vite: { homes: ['src/web/vite.config.ts'] },
     // The only library for schemas of data from outside.
     zod: { homes: ['src/', 'jobs/'] },

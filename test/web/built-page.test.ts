@@ -4,6 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../.ci/build-page.mjs';
+// @ts-expect-error it is plain JavaScript, like the script above
+import { pagePackages } from '../../.ci/release-packages.mjs';
 import packageFile from '../../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..', '..');
@@ -22,6 +24,8 @@ test('the built page is small, and has nothing inline and nothing from elsewhere
     expect(attributes).toContain('src="./assets/');
     expect(inside).toBe('');
   }
-  expect(readFileSync(join(folder, 'licenses.md'), 'utf8')).toContain('preact');
+  const licenses = readFileSync(join(folder, 'licenses.md'), 'utf8');
+  const packages = Array.from(licenses.matchAll(/^## (\S+) - /gm), ([, name]) => name);
+  expect(packages, 'the packages that a release names').toEqual(pagePackages);
   expect(packageFile.files, 'an installed package contains it').toContain('dist-web');
 });

@@ -114,13 +114,16 @@ test('scales contain their values with few ticks', () => {
   fc.assert(
     fc.property(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 1, max: 1e9 }), (low, length) => {
       const high = low + length;
-      for (const scale of [niceScale(low, high), closeScale(low, high)]) {
-        const slack = (scale.high - scale.low) * 1e-6;
-        expect(scale.low).toBeLessThanOrEqual(low + slack);
-        expect(scale.high).toBeGreaterThanOrEqual(high - slack);
-        expect(scale.ticks.length).toBeLessThan(12);
+      for (const { low: bottom, high: top, ticks } of [niceScale(low, high), closeScale(low, high)]) {
+        expect(bottom).toBeLessThanOrEqual(low);
+        expect(top).toBeGreaterThanOrEqual(high);
+        expect(ticks[0]).toBeLessThanOrEqual(bottom);
+        expect(ticks.at(-1)).toBeGreaterThanOrEqual(top);
+        expect(ticks.length).toBeLessThan(9);
       }
     }),
   );
+  expect(niceScale(0, 0.3, 3).ticks).toEqual([0, 0.1, 0.2, 0.3]);
   expect(niceScale(0, 0).isEmpty).toBe(true);
+  expect(closeScale(7, 7).ticks).toContain(7);
 });

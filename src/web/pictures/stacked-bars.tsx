@@ -139,7 +139,7 @@ function Grid({
  * The text of a tick. All ticks have the same number of decimals, which is the number that the step needs.
  */
 function tickText(value: number, step: number, unit: Unit): string {
-  const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / unit.size) - 1e-9)));
+  const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / unit.size))));
   return new Intl.NumberFormat(undefined, {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
