@@ -1,4 +1,3 @@
-import { type Duplex, Transform } from 'node:stream';
 import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import type { MqttInput } from '../config/input-settings.ts';
 import { errorMessage } from '../lib/errors.ts';
@@ -7,7 +6,7 @@ import type { StartTimer } from '../lib/timer.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
 import { clientOptions } from './client-options.ts';
-import { createPacketCutter } from './packet-cutter.ts';
+import { cutPackets } from './packet-cutter.ts';
 
 /** A message of a broker. */
 export interface BrokerMessage {
@@ -214,33 +213,10 @@ function sendRequests(client: MqttClient, request: MqttInput['request'], startTi
   return () => stopTimer();
 }
 
-/** The part of the library's client that opens the connection of the network. */
-interface StreamOwner {
-  streamBuilder(client: MqttClient): Duplex;
-}
-
 /** Connects to a broker. Large packets are cut. @throws Error if a certificate cannot be read */
 export function connectToBroker(url: string, options: IClientOptions): MqttClient {
-  const client = connect(url, { ...options, manualConnect: true });
+  const client = connect(url, options);
   // The library has no place for a stream between the network and its parser.
-  const owner = client as unknown as StreamOwner;
-  const build = owner.streamBuilder;
-  owner.streamBuilder = (of) => {
-    const stream = build(of);
-    const pipe = stream.pipe.bind(stream);
-    stream.pipe = (parser, ...rest) => pipe(cutPackets()).pipe(parser, ...rest);
-    return stream;
-  };
-  client.connect();
+  cutPackets(client.stream, GATHERED_BYTES_MAX);
   return client;
-}
-
-function cutPackets(): Transform {
-  const cut = createPacketCutter(GATHERED_BYTES_MAX);
-  return new Transform({
-    transform(chunk: Uint8Array, _encoding, done) {
-      for (const part of cut(chunk)) this.push(part);
-      done();
-    },
-  });
 }

@@ -1,3 +1,17 @@
+import type { Readable } from 'node:stream';
+
+/**
+ * Cuts the large packets of a stream to a size before anybody reads them.
+ * @see createPacketCutter
+ */
+export function cutPackets(stream: Pick<Readable, 'push'>, bytesMax: number): void {
+  const cut = createPacketCutter(bytesMax);
+  const push = stream.push.bind(stream);
+  // False asks the network to wait until there is room.
+  stream.push = (chunk: Uint8Array | null) =>
+    chunk === null ? push(null) : cut(chunk).reduce((_, part) => push(part), true);
+}
+
 /**
  * Cuts large packets of an MQTT connection to a size. The library gathers a packet as a whole before anybody
  * sees its size, and a packet can have 256 MiB. A cut packet is a packet again: its head has the new length.
