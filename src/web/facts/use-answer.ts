@@ -1,3 +1,4 @@
+// docs/decisions.md says why this is no library: "Our own hook for answers on the web page".
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { minuteMs } from '../words/time-units.ts';
 import { askService, type Failure, RequestError } from './ask-service.ts';
