@@ -56,7 +56,9 @@ export function findLimits(): string[] {
     const file = basename(path);
     if (path.startsWith('src/web/')) return [];
     const constant = [...text.matchAll(/^(?:export )?const (\w+(?:_MAX|_LIMIT|Max)) =\s/gm)];
-    const members = /(?<!learn|explain)-limits\.ts$/.test(file) ? [...text.matchAll(/^ {2}([a-z]\w*): /gm)] : [];
+    const members = /(?<!learn|explain)-limits\.ts$/.test(file)
+      ? [...text.matchAll(/^ {2}([a-z]\w*): /gm)]
+      : [];
     return [...constant, ...members].map(([, name]) => `${file} ${name}`);
   });
 }
