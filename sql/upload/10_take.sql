@@ -22,26 +22,30 @@ SET SESSION asof_loop_join_threshold = 0;
 
 -- name: create_incoming
 -- Creates the table for the rows of an upload.
+-- Rows with the same meter, scenario and granularity must not overlap.
 -- incoming:
---   line, key            rows with the same key must not overlap
+--   new_id               the number of the row, from 1
+--   line                 of the file
 --   meter_code
+--   scenario             of budgets; empty for readings
+--   granularity          of budgets: the kind of the period; empty for readings
 --   start_ms, end_ms     ms since 1970, the end excluded. A day of a budget begins at midnight UTC here
 --   amount_wh            the energy of an interval or of a budget, or the value of a register
 --   direction            of readings
 --   quality              of readings: measured, estimated or substituted; of intervals of a register also
 --                        fault (see find_register_intervals)
---   scenario             of budgets
 --   revision, is_same    1 and false until chapter 20 decides them
 CREATE OR REPLACE TEMP TABLE incoming (
-  line BIGINT, key VARCHAR, meter_code VARCHAR, start_ms BIGINT, end_ms BIGINT, amount_wh DOUBLE, direction VARCHAR,
-  quality VARCHAR, scenario VARCHAR, revision INTEGER, is_same BOOLEAN
+  new_id BIGINT, line BIGINT, meter_code VARCHAR, scenario VARCHAR, granularity VARCHAR, start_ms BIGINT, end_ms BIGINT,
+  amount_wh DOUBLE, direction VARCHAR, quality VARCHAR, revision INTEGER, is_same BOOLEAN
 );
 
 -- name: take_meter_rows
 -- Adds rows of intervals or registers. $rows: JSON array.
 INSERT INTO incoming BY NAME
-SELECT line, meter AS key, meter AS meter_code, start AS start_ms, "end" AS end_ms, energyWh AS amount_wh, direction,
-  quality, 1 AS revision, false AS is_same
+SELECT (SELECT count(*) FROM incoming) + row_number() OVER () AS new_id, line, meter AS meter_code, '' AS scenario,
+  '' AS granularity, start AS start_ms, "end" AS end_ms, energyWh AS amount_wh, direction, quality, 1 AS revision,
+  false AS is_same
 FROM (
   SELECT unnest(from_json($rows, '[{
       "line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
@@ -50,12 +54,11 @@ FROM (
 );
 
 -- name: take_budget_rows
--- Adds rows of budgets. Within a meter, scenario and kind of period they must not overlap. $rows: JSON
--- array.
+-- Adds rows of budgets. $rows: JSON array.
 INSERT INTO incoming BY NAME
-SELECT line, concat_ws(chr(10), meter, scenario, granularity(start, "end")) AS key, meter AS meter_code,
-  epoch_ms(start) AS start_ms, epoch_ms("end" + 1) AS end_ms,
-  energyWh AS amount_wh, scenario, 1 AS revision, false AS is_same
+SELECT (SELECT count(*) FROM incoming) + row_number() OVER () AS new_id, line, meter AS meter_code, scenario,
+  granularity(start, "end") AS granularity, epoch_ms(start) AS start_ms, epoch_ms("end" + 1) AS end_ms,
+  energyWh AS amount_wh, 1 AS revision, false AS is_same
 FROM (
   SELECT unnest(from_json($rows, '[{
       "line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",

@@ -7,22 +7,24 @@
 --         refused, because the rest would be lost.
 
 -- name: find_current_intervals
--- Selects the current readings of the meters and times of the upload.
+-- Finds the current readings of the meters and times of the upload.
 -- current_row:
---   row_id                                    rowid in the target table
---   key, start_ms, end_ms                     see create_incoming
---   amount_wh, direction, quality, scenario   see create_incoming
+--   row_id                              rowid in the target table, which stays the same in a transaction
+--   meter_code, scenario, granularity   see create_incoming
+--   start_ms, end_ms, amount_wh         see create_incoming
+--   direction, quality                  see create_incoming
 --   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
 SELECT
   meter_reading.rowid AS row_id,
-  meter_reading.meter_code AS key,
+  meter_reading.meter_code,
+  '' AS scenario,
+  '' AS granularity,
   meter_reading.start_ms,
   meter_reading.end_ms,
   meter_reading.energy_wh AS amount_wh,
   meter_reading.direction,
   meter_reading.quality,
-  NULL::VARCHAR AS scenario,
   meter_reading.revision,
   meter_reading.received_at_ms
 FROM meter_reading JOIN uploaded_time() AS uploaded USING (meter_code)
@@ -30,48 +32,47 @@ WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded.to
   AND meter_reading.end_ms > uploaded.from_ms;
 
 -- name: find_current_registers
--- Selects the current register values of the meters and times of the upload, as find_current_intervals does.
+-- Finds the current register values of the meters and times of the upload, as find_current_intervals does.
 -- received_at_ms is null: only the refusal of a partly covered row shows it, and a register value is never
 -- partly covered.
 CREATE OR REPLACE TEMP TABLE current_row AS
 SELECT
   meter_register.rowid AS row_id,
-  meter_register.meter_code AS key,
+  meter_register.meter_code,
+  '' AS scenario,
+  '' AS granularity,
   meter_register.at_ms AS start_ms,
   meter_register.at_ms AS end_ms,
   meter_register.value_wh AS amount_wh,
   meter_register.direction,
   meter_register.quality,
-  NULL::VARCHAR AS scenario,
   meter_register.revision,
   NULL::BIGINT AS received_at_ms
 FROM meter_register JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded.from_ms AND uploaded.to_ms;
 
 -- name: find_current_budgets
--- Selects the current budgets of the meters, scenarios and kinds of period of the upload.
+-- Finds the current budgets of the meters and times of the upload, as find_current_intervals does.
 CREATE OR REPLACE TEMP TABLE current_row AS
-WITH current_budget AS (
-  -- The current budgets of all meters. key: as in take_budget_rows.
-  SELECT
-    rowid AS row_id,
-    concat_ws(chr(10), meter_code, scenario, granularity(period_start, period_end)) AS key,
-    epoch_ms(period_start) AS start_ms,
-    epoch_ms(period_end + 1) AS end_ms,
-    energy_wh::DOUBLE AS amount_wh,
-    NULL::VARCHAR AS direction,
-    NULL::VARCHAR AS quality,
-    scenario,
-    revision,
-    uploaded_at_ms AS received_at_ms
-  FROM budget
-  WHERE replaced_by IS NULL
-)
-SELECT * FROM current_budget WHERE key IN (SELECT key FROM incoming);
+SELECT
+  budget.rowid AS row_id,
+  budget.meter_code,
+  budget.scenario,
+  granularity(budget.period_start, budget.period_end) AS granularity,
+  epoch_ms(budget.period_start) AS start_ms,
+  epoch_ms(budget.period_end + 1) AS end_ms,
+  budget.energy_wh::DOUBLE AS amount_wh,
+  NULL::VARCHAR AS direction,
+  NULL::VARCHAR AS quality,
+  budget.revision,
+  budget.uploaded_at_ms AS received_at_ms
+FROM budget JOIN uploaded_time() AS uploaded USING (meter_code)
+WHERE budget.replaced_by IS NULL AND epoch_ms(budget.period_start) < uploaded.to_ms
+  AND epoch_ms(budget.period_end + 1) > uploaded.from_ms;
 
 -- name: find_same_places
 -- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither
--- side overlaps itself.
+-- side overlaps itself. Budgets of the same period have the same granularity.
 -- overlap:
 --   row_id                 of the current row
 --   new_id                 of the row of the upload
@@ -81,14 +82,14 @@ SELECT * FROM current_budget WHERE key IN (SELECT key FROM incoming);
 CREATE OR REPLACE TEMP TABLE overlap AS
 SELECT
   current_row.row_id,
-  incoming.rowid AS new_id,
+  incoming.new_id,
   current_row.revision,
   current_row.end_ms - current_row.start_ms AS length_ms,
   current_row.end_ms - current_row.start_ms AS shared_ms,
   current_row.amount_wh IS NOT DISTINCT FROM incoming.amount_wh
     AND current_row.direction IS NOT DISTINCT FROM incoming.direction
     AND current_row.quality IS NOT DISTINCT FROM incoming.quality AS is_same
-FROM current_row JOIN incoming USING (key, start_ms, end_ms);
+FROM current_row JOIN incoming USING (meter_code, scenario, start_ms, end_ms);
 
 -- name: find_overlaps
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
@@ -96,31 +97,23 @@ FROM current_row JOIN incoming USING (key, start_ms, end_ms);
 INSERT INTO overlap BY NAME
 WITH other_current AS (
   -- The current rows that have no counterpart with the same place.
-  SELECT
-    row_id,
-    key,
-    revision,
-    start_ms AS current_start,
-    end_ms AS current_end
+  SELECT row_id, meter_code, scenario, granularity, start_ms, end_ms, revision
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), other_new AS (
   -- The rows of the upload that have no counterpart with the same place.
-  SELECT
-    incoming.rowid AS new_id,
-    incoming.key,
-    incoming.start_ms AS new_start,
-    incoming.end_ms AS new_end
-  FROM incoming ANTI JOIN overlap ON incoming.rowid = overlap.new_id
+  SELECT new_id, meter_code, scenario, granularity, start_ms, end_ms FROM incoming ANTI JOIN overlap USING (new_id)
 ), pair AS (
   -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
-  SELECT row_id, new_id, revision, current_start, current_end, new_start, new_end
-  FROM other_new
-  ASOF JOIN other_current ON other_new.key = other_current.key AND other_new.new_start >= other_current.current_start
+  -- The ASOF join finds the latest row of the same meter, scenario and granularity that does not begin after
+  -- it.
+  SELECT row_id, new_id, revision, other_current.start_ms AS current_start, other_current.end_ms AS current_end,
+    other_new.start_ms AS new_start, other_new.end_ms AS new_end
+  FROM other_new ASOF JOIN other_current USING (meter_code, scenario, granularity, start_ms)
   WHERE current_end > new_start
   UNION BY NAME
-  SELECT row_id, new_id, revision, current_start, current_end, new_start, new_end
-  FROM other_current
-  ASOF JOIN other_new ON other_current.key = other_new.key AND other_current.current_start >= other_new.new_start
+  SELECT row_id, new_id, revision, other_current.start_ms AS current_start, other_current.end_ms AS current_end,
+    other_new.start_ms AS new_start, other_new.end_ms AS new_end
+  FROM other_current ASOF JOIN other_new USING (meter_code, scenario, granularity, start_ms)
   WHERE new_end > current_start
 )
 SELECT
@@ -146,16 +139,17 @@ SELECT
   current_row.start_ms::DOUBLE AS start_ms,
   current_row.end_ms::DOUBLE AS end_ms,
   current_row.received_at_ms::DOUBLE AS received_at_ms
-FROM cut JOIN incoming ON incoming.rowid = cut.new_id JOIN current_row USING (row_id)
+FROM cut JOIN incoming USING (new_id) JOIN current_row USING (row_id)
 ORDER BY incoming.line
 LIMIT $rows_max::BIGINT;
 
 -- name: set_revisions
--- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the
--- row that they replace.
+-- Sets is_same and revision of the rows of the upload that overlap current rows. A row that equals its
+-- current row gets the revision of that row, and is not stored. Any other row gets a revision one above the
+-- highest one of the rows that it replaces.
 UPDATE incoming SET is_same = matched.is_same, revision = matched.revision + (NOT matched.is_same)::INTEGER
 FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) AS matched
-WHERE incoming.rowid = matched.new_id;
+WHERE incoming.new_id = matched.new_id;
 
 -- name: find_replaced
 -- Finds the rows that the upload replaces.

@@ -90,8 +90,8 @@ WHERE before_ms IS NOT NULL;
 -- compare and store them. They have line 0, because they are no lines of the file. Their revision is 1 until
 -- set_revisions finds the readings that they replace.
 INSERT INTO incoming BY NAME
-SELECT 0 AS line, meter_code AS key, meter_code, start_ms, end_ms, energy_wh AS amount_wh, direction, quality,
-  1 AS revision, false AS is_same
+SELECT row_number() OVER () AS new_id, 0 AS line, meter_code, '' AS scenario, '' AS granularity, start_ms, end_ms,
+  energy_wh AS amount_wh, direction, quality, 1 AS revision, false AS is_same
 FROM register_interval;
 
 -- name: mark_dirty_months

@@ -248,6 +248,49 @@ test('a quarter that overlaps another quarter by a month is refused', () =>
     });
   }));
 
+test('a row is compared only with rows of its own meter, scenario and kind of period', () =>
+  withShard(async ({ shard, store, current }) => {
+    await store(intervals(interval(0, 2, 1), interval(2, 2, 1), interval(10, 1, 5)));
+    // The row of GRID-1 covers two. That of GRID-2 begins in the first of them, and before the second. The
+    // other one has the place and the energy of a row of GRID-1.
+    const others = [interval(1, 2, 7, 'GRID-2'), interval(10, 1, 5, 'GRID-2')];
+    expect(await store(intervals(interval(0, 4, 2), interval(12, 1, 3), ...others))).toMatchObject({
+      stored: 4,
+      replaced: 2,
+    });
+    expect(await current()).toEqual([
+      [0, 4, 2, 'measured', 2],
+      [10, 11, 5, 'measured', 1],
+      [12, 13, 3, 'measured', 1],
+      [1, 3, 7, 'measured', 1],
+      [10, 11, 5, 'measured', 1],
+    ]);
+
+    await store(budgets(budget('2026-01-01', '2026-01-20', 1), budget('2026-01-21', '2026-02-10', 1)));
+    expect(
+      await store(
+        budgets(
+          budget('2026-01-01', '2026-02-10', 2),
+          budget('2026-01-15', '2026-01-15', 7),
+          budget('2026-01-10', '2026-01-12', 7, 'P90'),
+        ),
+      ),
+    ).toMatchObject({ stored: 3, replaced: 2 });
+    const { budgets: listed } = await shard.read(listUploads);
+    expect(listed.map(({ scenario, period, revision }) => [scenario, period, revision])).toEqual([
+      ['P50', 'other', 2],
+      ['P50', 'day', 1],
+      ['P90', 'other', 1],
+    ]);
+  }));
+
+test('each row of an upload of several slices is compared with the row of its own place', () =>
+  withShard(async ({ store }) => {
+    const rows = Array.from({ length: 20_001 }, (_, hour) => interval(hour, 1, hour));
+    await store(intervals(rows.at(-1)!));
+    expect(await store(intervals(...rows))).toMatchObject({ stored: 20_000, unchanged: 1 });
+  }));
+
 test('the next generation of the lake has readings by month, budgets, meters and the members of sites', () =>
   withShard(async ({ shard, lakeDir, store }) => {
     const declared = {
