@@ -68,7 +68,8 @@ WHERE backfill_id = $backfill_id::BIGINT AND state = 'running'
 RETURNING backfill_id;
 
 -- name: list_backfills
--- Returns every backfill, the newest first.
+-- Returns every backfill, the newest first. The origin of a batch names its backfill:
+-- backfill:<backfill_id>:<chunk_no>, or backfill:<backfill_id>:quarantine:<batch_id>.
 -- Columns:
 --   backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms
 --   updated_at_ms, pieces, pieces_done

@@ -29,6 +29,13 @@ ORDER BY version, computed_at_ms;
 -- version was computed.
 -- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the
 -- range of readings to search.
+-- Columns:
+--   batch_id
+--   origin, landed_at_ms   as in table batch; null if it is not there
+--   readings               readings of the source between $from_ms and $to_ms
+--   late_readings          those of the day and around it, if the batch came after the day; else 0
+--   from_ms, to_ms         the first and the last of the readings
+--   touches_day            it has readings of the day or around it
 WITH received AS (
   -- All readings, used or not.
   SELECT series_id, event_time_ms, batch_id FROM known_reading
@@ -56,6 +63,13 @@ ORDER BY counted.batch_id;
 -- name: find_corrections
 -- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms
 -- to $end_ms), including undone ones and undos, and the effect of each on the day when it was made.
+-- Columns:
+--   correction_id, kind, from_ms, to_ms   as in table correction
+--   table_name, field, day, energy_wh     as in table correction
+--   undoes, undone_by                     the correction that it undoes, and that undoes it; null: none
+--   reason, author, created_at_ms         as in table correction
+--   has_changed                           it has an effect on the day
+--   before_wh, after_wh                   energy of the day; null without energy or effect
 SELECT correction.correction_id::INTEGER AS correction_id, correction.kind, correction.from_ms::DOUBLE AS from_ms,
   correction.to_ms::DOUBLE AS to_ms,
   correction.table_name, correction.field,
