@@ -1,9 +1,10 @@
 -- 10 Device: the energy of a whole device, by its role.
 --
 -- Reads   known_source, declared_device, role_span (the declarations of devices and sources), role,
---         source_day (days of sources), measured, rule.
--- Writes  "device_source" (which sources count, by ranges of days), "device_day" (the energy of devices by
---         day), "rise_fall" (rise and fall of net registers).
+--         chosen (days of sources), source_day (these with their declarations), measured, rule.
+-- Writes  "device_source" (which sources count, by ranges of days), "role_day" (days of sources with their
+--         declarations), "device_day" (the energy of devices by day), "rise_fall" (rise and fall of net
+--         registers).
 -- Why     Production and consumption are never added. A device that has both is read from one of them.
 
 -- name: find_device_source
@@ -124,13 +125,28 @@ FROM explained
 WINDOW devices AS (PARTITION BY device, valid_from)
 ORDER BY device, source, valid_from NULLS FIRST;
 
+-- name: find_role_days
+-- Adds to days of sources what is declared of each source on that day. Reads chosen (day, device, source, and
+-- any other columns, which stay); device_source. A source that is not in device_source counts as a whole.
+-- Days are compared with coalesce and not with OR: with OR, DuckDB compares each day with each source.
+-- role_day:
+--   counts, part, role, is_mixed, counting_sources    see find_device_source
+--   lacking_sources, lacking_max, lacks_with_energy   see find_device_source
+SELECT chosen.*, coalesce(device_source.counts, true) AS counts, device_source.part, device_source.role,
+  device_source.is_mixed, device_source.counting_sources, device_source.lacking_sources, device_source.lacking_max,
+  device_source.lacks_with_energy
+FROM chosen
+LEFT JOIN device_source ON device_source.device = chosen.device AND device_source.source = chosen.source
+  AND chosen.day >= coalesce(device_source.valid_from, DATE '-infinity')
+  AND chosen.day <= coalesce(device_source.valid_to, DATE 'infinity');
+
 -- name: sum_device_day
 -- Sums the energy of devices by local day. One row for each device and day on which one of its sources has
 -- energy.
--- Reads source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage,
--- status, version, computed_at), one row for each source that has energy on a local day: reported_day is the
--- day of another zone that this part of it belongs to, else the same; rise_wh and fall_wh only if the device
--- counts a part of it; device_source.
+-- Reads source_day: role_day (see find_role_days) with reported_day, energy_wh, rise_wh, fall_wh, methods,
+-- flags, coverage, status, version and computed_at. It has one row for each source that has energy on a local
+-- day. reported_day is the day of another zone that this part of it belongs to, else the same. rise_wh and
+-- fall_wh are known only if the device counts a part of it.
 -- device_day:
 --   day, reported_day, device
 --   energy_wh       null if none of the sources that count has energy
@@ -143,18 +159,7 @@ ORDER BY device, source, valid_from NULLS FIRST;
 --   status, version, computed_at
 WITH counted_day AS (
   -- The days of sources, with the energy of the part that counts.
-  SELECT source_day.*, coalesce(device_source.counts, true) AS counts, device_source.role, device_source.is_mixed,
-    device_source.counting_sources, device_source.lacking_sources, device_source.lacking_max,
-    device_source.lacks_with_energy,
-    CASE device_source.part
-      WHEN 'rise' THEN source_day.rise_wh
-      WHEN 'fall' THEN source_day.fall_wh
-      ELSE source_day.energy_wh
-    END AS part_wh
-  FROM source_day
-  LEFT JOIN device_source ON device_source.device = source_day.device AND device_source.source = source_day.source
-    AND source_day.day >= coalesce(device_source.valid_from, DATE '-infinity')
-    AND source_day.day <= coalesce(device_source.valid_to, DATE 'infinity')
+  SELECT *, CASE part WHEN 'rise' THEN rise_wh WHEN 'fall' THEN fall_wh ELSE energy_wh END AS part_wh FROM source_day
 ), summed AS (
   -- The energy and coverage of the sources that count, and what is missing.
   SELECT day, reported_day, device,

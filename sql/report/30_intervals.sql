@@ -42,9 +42,10 @@ WITH piece AS (
 )
 SELECT wanted.day, wanted.device, wanted.source, wanted.at_ms,
   CASE
-    WHEN stored.energy_wh IS NULL OR wanted.part = 'whole' THEN stored.energy_wh
+    WHEN stored.energy_wh IS NULL THEN NULL
     WHEN wanted.part = 'rise' THEN greatest(stored.energy_wh, 0)
-    ELSE greatest(-stored.energy_wh, 0)
+    WHEN wanted.part = 'fall' THEN greatest(-stored.energy_wh, 0)
+    ELSE stored.energy_wh
   END AS energy_wh
 FROM wanted
 LEFT JOIN stored

@@ -96,10 +96,10 @@ FROM running
 WHERE day >= $start_day::DATE;
 
 -- name: select_source_days_of_zone
--- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the
--- form of balance/sum_device_day. They are sums of the intervals of the stream from which each of the
--- workgroup's days was read, so the days of every time zone add up to the same. The coverage is the share of
--- the day of the other zone.
+-- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day").
+-- balance/find_role_days reads them as "chosen". They are sums of the intervals of the stream from which each
+-- of the workgroup's days was read, so the days of every time zone add up to the same. The coverage is the
+-- share of the day of the other zone.
 -- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $files,
 -- $interval_files: of the generation. Reads rule (see balance/find_rule).
 WITH own_day AS (

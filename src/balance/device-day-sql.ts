@@ -9,7 +9,8 @@ interface DeviceDayInputs {
   known_source: string;
   declared_device: string;
   role_span: string;
-  source_day: string;
+  /** Days of sources, as `balance/sum_device_day` reads them, without their declarations. */
+  chosen: string;
 }
 
 /**
@@ -21,6 +22,7 @@ export function deviceDaySql(inputs: DeviceDayInputs): string {
     commonTable('role', loadSql('balance/find_role')),
     ...Object.entries(inputs).map(([name, sql]) => commonTable(name, sql)),
     commonTable('device_source', loadSql('balance/find_device_source')),
+    commonTable('source_day', loadSql('balance/find_role_days')),
     commonTable('device_day', loadSql('balance/sum_device_day')),
   ];
   return `WITH ${tables.join(',\n')}\n`;

@@ -25,6 +25,7 @@ export async function explainDevice(
   });
   const rows = await query<SourceRow>(connection, 'explain/find_device_sources', key);
   if (rows.length === 0) return null;
+  await createTable(connection, 'role_day', loadSql('balance/find_role_days'), {});
   const splits = await readSplits(connection, rows, key, day);
   await createTable(connection, 'source_day', loadSql('report/select_source_day'), {});
   await createTable(connection, 'device_day', loadSql('balance/sum_device_day'), {});

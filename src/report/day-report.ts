@@ -198,6 +198,7 @@ export function sumDevices(query: DeviceQuery, generation: Generation): Tables {
   return {
     tables: [
       deviceSourceTable(lists.device_sources),
+      commonTable('role_day', loadSql('balance/find_role_days')),
       commonTable('counted', loadSql('report/select_counted')),
       commonTable('rise_fall', hasSplits ? splitDays() : noSplits),
       commonTable('source_day', loadSql('report/select_source_day')),

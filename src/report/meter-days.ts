@@ -202,7 +202,8 @@ function daysOfZone(
   return {
     tables: [
       deviceSourceTable(device_sources),
-      commonTable('source_day', loadSql('report/select_source_days_of_zone')),
+      commonTable('chosen', loadSql('report/select_source_days_of_zone')),
+      commonTable('source_day', loadSql('balance/find_role_days')),
       commonTable('device_day', loadSql('balance/sum_device_day')),
     ],
     files: [...interval_files, ...device_sources],

@@ -338,6 +338,19 @@ test('a net register is import when it rises and export when it falls, also for 
   }
 });
 
+test('the profile of a device that counts the export of a net register has only its fall', async () => {
+  const day = '2026-06-02';
+  const net = steady(meter, 'net', (index) => (index < 40 ? 50 : -100), 10_000).slice(0, 61);
+  const at = await openReadings([{ ...register, register: 'net' }], net, {
+    devices: [{ id: meter, energyRole: 'grid_export' }],
+  });
+  const { answer } = await at.get<Record<string, { energyWh: Record<string, Array<number | null>> }>>(
+    `interval-energy?startDate=${day}&endDate=${day}`,
+  );
+  const profile = answer[day]!.energyWh[meter]!;
+  expect([39, 40, 59, 60].map((index) => profile[index])).toEqual([0, 100, 100, null]);
+});
+
 /** Production and import are known until 12:00, export until 11:30. */
 const untilNoon = siteWith([
   ...steady(deviceId(62), 'import', () => 10).slice(0, 49),

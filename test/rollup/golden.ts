@@ -192,10 +192,11 @@ export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
     await declareDevices(connection, { devices });
     return queryText(
       connection,
-      `WITH source_day AS (
+      `WITH chosen AS (
         SELECT *, [method] AS methods, day AS reported_day, NULL::BIGINT AS rise_wh, NULL::BIGINT AS fall_wh
         FROM (${loadSql('publish/select_daily_energy')})
       ),
+      source_day AS (${loadSql('balance/find_role_days')}),
       device_day AS (${loadSql('balance/sum_device_day')})
       SELECT device::VARCHAR AS device, day::VARCHAR AS day, energy_wh::DOUBLE AS wh, to_json(methods)::VARCHAR AS methods,
         to_json(flags)::VARCHAR AS flags, coverage

@@ -23,7 +23,7 @@ export async function readDevices(
       known_source: jsonRowsSql('known_sources', { device: 'UUID', source: 'VARCHAR' }),
       declared_device: jsonRowsSql('declared_devices', declaredColumns),
       role_span: jsonRowsSql('role_spans', roleSpanColumns),
-      source_day: jsonRowsSql('source_days', sourceDayColumns),
+      chosen: jsonRowsSql('source_days', sourceDayColumns),
     })}SELECT day::VARCHAR AS day, device::VARCHAR AS device, energy_wh::DOUBLE AS energy_wh, to_json(flags)::VARCHAR AS flags
      FROM device_day ORDER BY day, device`,
     {
