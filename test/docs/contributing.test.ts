@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -8,6 +8,7 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
 import { noteSoakFiles, onlyInSoak } from '../support/only-in-soak.ts';
+import { readSqlFiles } from '../support/read-sql-files.ts';
 import { pages, repositoryRoot } from '../support/readme.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -126,6 +127,31 @@ test('each test that runs only in the soak is listed, with tests that run always
     expect(others.filter((other) => onlyInSoak.includes(other))).toEqual([]);
   }
 });
+
+test('each folder of SQL has first tests, which run always and reach a module that reads it', () => {
+  const listed = testing.split('\n| chapters in |')[1]!.split('\n\n')[0]!;
+  const rows = [...listed.matchAll(/^\| `sql\/(\S+)` \| (.+) \|$/gm)];
+  expect(rows.map(([, folder]) => folder)).toEqual(readdirSync(join(repositoryRoot, 'sql')).sort());
+  for (const [, folder, tests] of rows) {
+    const paths = [...tests!.matchAll(/\]\(\.\.\/(test\/\S+?)\)/g)].map(([, path]) => path!);
+    expect(paths.length, folder).toBeGreaterThan(0);
+    expect(paths.filter((path) => onlyInSoak.includes(path))).toEqual([]);
+    expect(paths.filter((path) => !sqlFoldersOf(path).has(folder!))).toEqual([]);
+  }
+});
+
+/** The folders of `sql` that a test, or a module that it imports, reads. */
+function sqlFoldersOf(test: string): Set<string> {
+  const folders = new Set<string>();
+  const paths = new Set([test]);
+  for (const path of paths) {
+    const code = read(path);
+    for (const chapter of readSqlFiles(code)) folders.add(basename(dirname(chapter)));
+    for (const [, module] of code.matchAll(/(?:from |import\()'(\.{1,2}\/[^']+\.ts)'/g))
+      paths.add(join(dirname(path), module!));
+  }
+  return folders;
+}
 
 test('benchmarks that docs/testing.md names exist', () => {
   const help = execFileSync(process.execPath, ['bench/run.ts', '--help'], {
