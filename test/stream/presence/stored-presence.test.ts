@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import type { DevicePresence } from '../../../src/stream/presence/presence.ts';
+import { parsePresence, presencePieces } from '../../../src/stream/presence/stored-presence.ts';
+import { deviceId } from '../../support/messages.ts';
+
+const device: DevicePresence = {
+  device: deviceId(1),
+  state: 'online',
+  heardMs: 5,
+  reportedOfflineMs: undefined,
+  returnedMs: undefined,
+};
+
+test.each<[about: string, devices: DevicePresence[]]>([
+  ['of no device', []],
+  ['of a device that is online', [device]],
+  ['of a device without a state', [{ ...device, state: undefined }]],
+  ['of a device that was reported offline', [{ ...device, state: 'offline', reportedOfflineMs: 7 }]],
+  ['of a device that has returned', [{ ...device, state: 'offline', returnedMs: 8 }]],
+  ['of 2,001 devices', Array.from({ length: 2_001 }, (_, index) => ({ ...device, device: deviceId(index) }))],
+])('the presence %s is read as it was stored', (_, devices) => {
+  const stored = { epoch: 'e', position: 2n ** 60n, devices };
+  expect(parsePresence([...presencePieces(stored)].join(''))).toEqual(stored);
+});
+
+test.each([
+  ['is cut off', '{"format":1,"epoch":"e","position":"1","devices":['],
+  ['has another format', '{"format":2,"epoch":"e","position":"1","devices":[]}'],
+  ['has a position that is no offset', '{"format":1,"epoch":"e","position":"-1","devices":[]}'],
+  [
+    'has a state that does not exist',
+    '{"format":1,"epoch":"e","position":"1","devices":[["d","asleep",1,null,null]]}',
+  ],
+])('a stored presence that %s is not used', (_, text) => {
+  expect(parsePresence(text)).toBeUndefined();
+});
