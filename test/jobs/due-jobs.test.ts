@@ -1,53 +1,129 @@
 import { expect, test } from 'vitest';
 import { createDueJobs } from '../../jobs/due-jobs.ts';
-import { openBackend } from '../../jobs/queue-backend.ts';
-import type { JobSchedule } from '../../jobs/stages.ts';
+import type { JobOutcome, JobQueue, StoredSchedule } from '../../jobs/job-queue.ts';
+import type { Job, JobSchedule } from '../../jobs/stages.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
-import { seedQueueImage } from '../support/queue-image.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
+import { createTestClock } from '../support/test-clock.ts';
 
-test('the embedded queue is open only around the time of a job, and opens again', async () => {
-  const dataDir = tempDir();
-  await seedQueueImage(dataDir);
-  const config = { dataDir, queue: { backend: 'pglite' as const } };
-  const backend = await openBackend({ config, logger: silentLogger });
-  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
-  let rows: JobSchedule[] = [];
-  const due = createDueJobs({
-    openQueue: backend.openQueue,
-    isOpenedLate: true,
-    schedules: () => rows,
-    handle: async () => 'here',
+/** An export at this hour and minute of each day in UTC. */
+const at = (hour: number, minute: number): JobSchedule => ({
+  key: 'export:home:x',
+  pattern: `${minute} ${hour} * * *`,
+  timeZone: 'Etc/UTC',
+  job: { stage: 'export', workgroupId: 'home' },
+});
+
+/** The jobs of a worker at 12:00, with queues in memory. `done` has what happened to them. */
+function setUp(isOpenedLate: boolean) {
+  const clock = createTestClock();
+  const state = { rows: [at(12, 30)], isAway: false };
+  const done: string[] = [];
+  let consumer: ((job: Job) => Promise<JobOutcome>) | undefined;
+  let hasEnded = false;
+  async function openQueue(): Promise<JobQueue> {
+    if (state.isAway) throw new Error('the store is away');
+    done.push('open');
+    hasEnded = false;
+    const stored = new Map<string, StoredSchedule>();
+    return {
+      schedules: async () => [...stored.values()],
+      schedule: async ({ key, pattern, timeZone }) => {
+        done.push(`schedule ${pattern}`);
+        stored.set(key, { key, pattern, timeZone, nextAtMs: undefined });
+      },
+      unschedule: async (key) => void stored.delete(key),
+      consume: (handler) => {
+        done.push('consume');
+        consumer = handler;
+      },
+      hasEnded: () => hasEnded,
+      close: async () => void done.push('close'),
+    };
+  }
+  const jobs = createDueJobs({
+    openQueue,
+    isOpenedLate,
+    schedules: () => state.rows,
+    handle: async ({ workgroupId }) => {
+      done.push(`handle ${workgroupId}`);
+      return 'here';
+    },
     clock,
     logger: silentLogger,
   });
-  const row = (pattern: string): JobSchedule => ({
-    key: 'export:home:x',
-    pattern,
-    timeZone: 'Etc/UTC',
-    job: { stage: 'export', workgroupId: 'home' },
-  });
-  const hours = (new Date().getUTCHours() + 12) % 24;
-  rows = [row(`0 ${hours} * * *`)];
-  await due.review();
-  expect(due.isQueueOpen()).toBe(false);
-  for (let round = 0; round < 2; round++) {
-    rows = [row('* * * * *')];
-    await due.review();
-    expect(due.isQueueOpen()).toBe(true);
-    rows = [row(`0 ${hours} * * *`)];
-    await due.review();
-    expect(due.isQueueOpen()).toBe(true);
-    clock.aheadMs += 3 * MINUTE_MS;
-    await due.review();
-    expect(due.isQueueOpen()).toBe(false);
-  }
-  // The time of the job comes near.
-  const [nowMs, dueMs] = [clock.now(), new Date().setUTCHours(hours, 0, 0, 0)];
-  clock.aheadMs += dueMs - nowMs - MINUTE_MS + (dueMs < nowMs ? 24 * HOUR_MS : 0);
-  await due.review();
-  expect(due.isQueueOpen()).toBe(true);
-  await due.close();
-  await backend.close();
+  return {
+    state,
+    clock,
+    jobs,
+    /** What a review does. */
+    async review() {
+      done.length = 0;
+      await jobs.review();
+      return done.filter((what) => !what.startsWith('schedule'));
+    },
+    consume: (job: Job) => consumer!(job),
+    endQueue: () => {
+      hasEnded = true;
+    },
+    done,
+  };
+}
+
+test('a queue that is opened late is open from 2 min before a job to 2 min after it, if no other one is near', async () => {
+  const { clock, jobs, review } = setUp(true);
+  expect(await review()).toEqual([]);
+  clock.leap(28 * MINUTE_MS - 1);
+  expect(await review()).toEqual([]);
+  clock.leap(1);
+  expect(await review()).toEqual(['open', 'consume']);
+  expect(jobs.isQueueOpen()).toBe(true);
+  // The job was due at 12:30, so the last review that needed the queue was just before that.
+  clock.leap(2 * MINUTE_MS - 1);
+  expect(await review()).toEqual([]);
+  clock.leap(2 * MINUTE_MS);
+  expect(await review()).toEqual([]);
+  clock.leap(1);
+  expect(await review()).toEqual(['close']);
+  expect(jobs.isQueueOpen()).toBe(false);
+  expect(await review()).toEqual([]);
+});
+
+test('a queue is closed at once if its job is removed and the clock is set, and opened again for a new one', async () => {
+  const { state, clock, review } = setUp(true);
+  state.rows = [at(12, 1)];
+  expect(await review()).toEqual(['open', 'consume']);
+  state.rows = [];
+  expect(await review()).toEqual([]);
+  clock.set(clock.now() - 3 * MINUTE_MS);
+  expect(await review()).toEqual(['close']);
+  state.rows = [at(11, 58)];
+  expect(await review()).toEqual(['open', 'consume']);
+});
+
+test('any other queue is open at all times', async () => {
+  const { state, clock, review } = setUp(false);
+  expect(await review()).toEqual(['open', 'consume']);
+  state.rows = [];
+  clock.leap(60 * MINUTE_MS);
+  expect(await review()).toEqual([]);
+});
+
+test('a queue that has ended is opened again, and one that cannot be opened is tried in the next review', async () => {
+  const { state, review, endQueue } = setUp(false);
+  state.isAway = true;
+  expect(await review()).toEqual([]);
+  state.isAway = false;
+  expect(await review()).toEqual(['open', 'consume']);
+  endQueue();
+  expect(await review()).toEqual(['open', 'consume']);
+});
+
+test('a job is handled, and after the end no queue is opened', async () => {
+  const { jobs, review, consume, done } = setUp(false);
+  await review();
+  expect(await consume({ stage: 'export', workgroupId: 'home' })).toBe('here');
+  await jobs.close();
+  expect(done.slice(-2)).toEqual(['handle home', 'close']);
+  expect(await review()).toEqual([]);
 });

@@ -40,7 +40,6 @@ export const onlyInSoak: readonly string[] = [
   'test/flow/status-broken.test.ts',
   'test/flow/uploads.test.ts',
   'test/import/workbook.test.ts',
-  'test/jobs/due-jobs.test.ts',
   'test/jobs/worker-pglite.test.ts',
   'test/jobs/worker-redis-away.test.ts',
   'test/pipeline/collect-in-background.test.ts',
