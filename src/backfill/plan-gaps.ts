@@ -117,21 +117,22 @@ export async function planGaps(shard: Shard, options: PlanOptions): Promise<Back
   return plan;
 }
 
+/** A row of `find_gaps`. */
+type GapRow = {
+  gap_id: number;
+  reason: string;
+  from_time_ms: number | null;
+  to_time_ms: number | null;
+  detected_at_ms: number;
+  note: string | null;
+};
+
 /** The open gaps, each with what the upstream still has of it, or with the error of the request. */
 export async function openGaps(
   shard: Shard,
   ask: (fromMs: UtcMs) => Promise<Availability | TransientError>,
 ): Promise<OpenGap[]> {
-  const rows = await shard.read((connection) =>
-    query<{
-      gap_id: number;
-      reason: string;
-      from_time_ms: number | null;
-      to_time_ms: number | null;
-      detected_at_ms: number;
-      note: string | null;
-    }>(connection, 'backfill/find_gaps'),
-  );
+  const rows = await shard.read((connection) => query<GapRow>(connection, 'backfill/find_gaps'));
   const gaps: OpenGap[] = [];
   for (const row of rows) {
     const gap = {
@@ -141,26 +142,31 @@ export async function openGaps(
       toMs: row.to_time_ms ?? undefined,
       detectedAtMs: row.detected_at_ms,
     };
-    const { fromMs, toMs } = boundsOf(gap);
-    const availability = await ask(fromMs);
-    if (availability instanceof Error) {
-      gaps.push({ ...gap, available: 'unknown', note: availability.message });
-      continue;
-    }
-    const isGone =
-      availability.kind !== 'all' && (availability.firstMs === undefined || availability.firstMs >= toMs - 1);
-    const available = isGone ? ('nothing' as const) : availability.kind;
-    const note = available === 'all' ? undefined : missingText({ ...availability, kind: available });
-    gaps.push({ ...gap, available, note });
+    gaps.push({ ...gap, ...availableOf(gap, await ask(boundsOf(gap).fromMs)) });
   }
   return gaps;
 }
+
+/** What an upstream still has of a gap, by its answer from the begin of the gap on. */
+export function availableOf(
+  gap: GapBounds,
+  answer: Availability | TransientError,
+): Pick<OpenGap, 'available' | 'note'> {
+  if (answer instanceof Error) return { available: 'unknown', note: answer.message };
+  const { kind, firstMs } = answer;
+  if (kind === 'all') return { available: kind, note: undefined };
+  const isGone = firstMs === undefined || firstMs >= boundsOf(gap).toMs - 1;
+  const available = isGone ? 'nothing' : kind;
+  return { available, note: missingText({ ...answer, kind: available }) };
+}
+
+type GapBounds = Pick<OpenGap, 'fromMs' | 'toMs' | 'detectedAtMs'>;
 
 /**
  * From the last message before the gap to the first one after it, both included. They prove that nothing is
  * missing in between.
  */
-function boundsOf({ fromMs, toMs, detectedAtMs }: Pick<OpenGap, 'fromMs' | 'toMs' | 'detectedAtMs'>) {
+function boundsOf({ fromMs, toMs, detectedAtMs }: GapBounds) {
   return { fromMs: fromMs ?? 0, toMs: (toMs ?? detectedAtMs) + 1 };
 }
 
