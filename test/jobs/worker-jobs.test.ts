@@ -40,8 +40,8 @@ function setUp({ isThere = true } = {}) {
     workerId: 'me',
     openQueue: async () => queue,
     leases: {
-      // After a moment, the store may still say that this worker has the shard.
-      ownerOf: async (id: string) => (id === 'free' ? undefined : id === 'yours' ? 'you' : 'me'),
+      // What the store says of "mine" is old.
+      ownerOf: async (id: string) => ({ mine: 'you', yours: 'you', closing: 'me' })[id],
       forget: async (id: string) => void done.push(`forget ${id}`),
     },
     channel: {
@@ -81,10 +81,12 @@ test('a job reaches the worker that has its shard, and is done here if nobody ha
   expect(await handle(exportOf('mine'))).toBe('here');
   expect(await handle(exportOf('yours'))).toBe('elsewhere');
   expect(await handle(exportOf('free'))).toBe('here');
+  expect(await handle(exportOf('closing'))).toBe('here');
   expect(done).toEqual([
     'export of mine here',
     'tell you {"stage":"export","workgroupId":"yours"}',
     'export of free here',
+    'export of closing here',
   ]);
 });
 
