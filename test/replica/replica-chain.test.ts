@@ -29,10 +29,14 @@ const claim: ReplicaCommit = {
 /** The chain of an owner after its claim, in a folder. `lose` loses the answers to its next commits. */
 function setUp(folder = createFolderStore(tempDir())) {
   const clock = createTestClock();
-  const state = { lose: 0, keysCreated: 0 };
+  const state = { lose: 0, keysCreated: 0, lists: 0, isFull: false };
   const done: string[] = [];
   const store: ObjectStore = {
     ...folder,
+    list(prefix, options) {
+      state.lists++;
+      return folder.list(prefix, options);
+    },
     async createKey(key, bytes, signal) {
       const outcome = await folder.createKey(key, bytes, signal);
       state.keysCreated++;
@@ -43,7 +47,10 @@ function setUp(folder = createFolderStore(tempDir())) {
   const chain = createReplicaChain({
     store,
     claim,
-    record: async (what, { sequence }) => void done.push(`${what} ${sequence}`),
+    async record(what, { sequence }) {
+      if (state.isFull) throw new TerminalError('DiskFull', 'the disk is full');
+      done.push(`${what} ${sequence}`);
+    },
     onAdded: ({ sequence }) => void done.push(`added ${sequence}`),
     clock,
   });
@@ -124,11 +131,23 @@ test.each<[how: string, pass: (clock: ReturnType<typeof createTestClock>) => voi
 });
 
 test('before that, a free key costs no further request, and each commit begins the day again', async () => {
-  const { clock, add } = setUp();
+  const { clock, add, state } = setUp();
   for (let commits = 0; commits < 3; commits++) {
     clock.leap(DAY_MS - 1);
     await add();
   }
+  expect(state.lists).toBe(0);
   clock.leap(DAY_MS);
   expect((await add()).sequence).toBe(5);
+  expect(state.lists).toBe(1);
+});
+
+test('a commit that could not be planned is not sent', async () => {
+  const { chain, add, state } = setUp();
+  state.isFull = true;
+  await expect(add()).rejects.toMatchObject({ code: 'DiskFull' });
+  state.isFull = false;
+  await chain.settle();
+  expect([state.keysCreated, chain.head()]).toEqual([0, claim]);
+  expect((await add()).sequence).toBe(2);
 });
