@@ -52,8 +52,8 @@ export async function summarizeImports(
     batches_max: IMPORT_BATCHES_MAX,
   });
   const of = { batches: rows.map(({ batch_id }) => BigInt(batch_id)) };
-  const values = await query<{ field: string; value_count: number }>(connection, 'import/count_fields', of);
-  const taken = await query<{ position: number; readings: number }>(connection, 'import/count_readings', of);
+  const values = await query<ValuesRow>(connection, 'import/count_fields', of);
+  const taken = await query<TakenRow>(connection, 'import/count_readings', of);
   const rejected = await query<RejectedRow>(connection, 'import/count_rejected', {
     ...of,
     batches_max: IMPORT_BATCHES_MAX,
@@ -61,28 +61,9 @@ export async function summarizeImports(
   const [range] = await query<RangeRow>(connection, 'import/find_range', of);
   const { first_ms: firstMs, last_ms: lastMs, devices } = range!;
   const [firstDay, lastDay] = [firstMs, lastMs].map((ms) => (ms === null ? null : localDateOf(ms, timezone)));
-
-  const uses = listFieldUses(table, energyStreams);
-  const takenBy = new Map(taken.map(({ position, readings }) => [position, readings]));
-  const counted = new Map(values.map(({ field, value_count }) => [field, value_count]));
-  const read = [...uses.keys()].filter((field) =>
-    uses.get(field)!.some(({ position }) => takenBy.has(position)),
-  );
-  // If the messages are deleted, only fields with readings are known.
-  const names = values.length > 0 ? [...counted.keys()] : read;
   return {
     table,
-    fields: names.map((field) => ({
-      field,
-      values: counted.get(field) ?? null,
-      streams: (uses.get(field) ?? []).map((use) => ({
-        ...use,
-        taken: use.isUnit ? 0 : (takenBy.get(use.position) ?? 0),
-      })),
-      rejected: Object.fromEntries(
-        rejected.filter((one) => one.field === field).map(({ reason, readings }) => [reason, readings]),
-      ),
-    })),
+    fields: summarizeFields(listFieldUses(table, energyStreams), { values, taken, rejected }),
     firstDay: firstDay ?? null,
     lastDay: lastDay ?? null,
     devices,
@@ -90,6 +71,33 @@ export async function summarizeImports(
   };
 }
 
+/** The fields of imports: what reads them, and what became of their values. */
+export function summarizeFields(
+  uses: ReturnType<typeof listFieldUses>,
+  { values, taken, rejected }: { values: ValuesRow[]; taken: TakenRow[]; rejected: RejectedRow[] },
+): FieldSummary[] {
+  const takenBy = new Map(taken.map(({ position, readings }) => [position, readings]));
+  const counted = new Map(values.map(({ field, value_count }) => [field, value_count]));
+  const read = [...uses.keys()].filter((field) =>
+    uses.get(field)!.some(({ position }) => takenBy.has(position)),
+  );
+  // If the messages are deleted, only fields with readings are known.
+  const names = values.length > 0 ? [...counted.keys()] : read;
+  return names.map((field) => ({
+    field,
+    values: counted.get(field) ?? null,
+    streams: (uses.get(field) ?? []).map((use) => ({
+      ...use,
+      taken: use.isUnit ? 0 : (takenBy.get(use.position) ?? 0),
+    })),
+    rejected: Object.fromEntries(
+      rejected.filter((one) => one.field === field).map(({ reason, readings }) => [reason, readings]),
+    ),
+  }));
+}
+
+type ValuesRow = { field: string; value_count: number };
+type TakenRow = { position: number; readings: number };
 type RejectedRow = { field: string; reason: string; readings: number };
 type RangeRow = { first_ms: number | null; last_ms: number | null; devices: number };
 type MonthRow = { month: string; source: string; energy_wh: number; devices: number; days: number };

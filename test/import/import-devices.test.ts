@@ -33,7 +33,7 @@ test.each<[about: string, text: string, device: object, id: string | undefined]>
   ['a name of the mapping before a configured one', 'yard', { names: { yard: garage } }, garage],
   ['an unknown name', 'cellar', {}, undefined],
   ['an unknown name that gives an id', 'cellar', { unknown: 'derive' }, derivedId(workgroup.id, 'cellar')],
-  ['a known name, also if others give an id', 'yard', { unknown: 'derive' }, yard],
+  ['a known name, even if others give an id', 'yard', { unknown: 'derive' }, yard],
   ['almost a UUID', roof.slice(1), {}, undefined],
 ])('the device of %s', (_, text, device, id) => {
   const { find } = devicesOf({ column: 'meter', ...device });

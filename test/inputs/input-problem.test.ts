@@ -3,7 +3,6 @@ import { brokerAddress } from '../../src/inputs/broker-address.ts';
 import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { inputProblem } from '../../src/inputs/input-problem.ts';
 import { SECOND_MS } from '../../src/lib/time.ts';
-import { inputsState } from '../../src/service/inputs-state.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 function setUp() {
@@ -16,30 +15,22 @@ function setUp() {
     clock,
   );
   const problem = () => inputProblem(counter.state(), clock.now())?.message;
-  const ready = (maySeeNames: boolean) => inputsState([counter.state()], clock.now(), maySeeNames);
-  return { clock, counter, problem, ready };
+  return { clock, counter, problem };
 }
 
 test('an input that is not connected is a problem after 30 s, however often it tries, until it is connected', async () => {
-  const { clock, counter, problem, ready } = setUp();
+  const { clock, counter, problem } = setUp();
   for (let second = 0; second < 29; second++) {
     await clock.advance(SECOND_MS);
     counter.connection('disconnected', 'connect ECONNREFUSED');
     expect(problem()).toBeUndefined();
   }
   await clock.advance(SECOND_MS);
-  const said =
-    'input "house" (mqtt://127.0.0.1:1) is not connected since 2026-11-20T12:00:00.000Z: connect ECONNREFUSED; "wattline doctor" looks for the reason';
-  expect(problem()).toBe(said);
-  // The machine still takes requests.
-  expect(ready(true)).toEqual({
-    ok: true,
-    detail: { inputs: 1, troubles: 1, problems: [`workgroup home: ${said}`] },
-  });
-  expect(ready(false)).toEqual({ ok: true, detail: { inputs: 1, troubles: 1 } });
+  expect(problem()).toBe(
+    'input "house" (mqtt://127.0.0.1:1) is not connected since 2026-11-20T12:00:00.000Z: connect ECONNREFUSED; "wattline doctor" looks for the reason',
+  );
   counter.connection('connected');
   expect(problem()).toBeUndefined();
-  expect(ready(true)).toEqual({ ok: true, detail: { inputs: 1, troubles: 0 } });
 });
 
 test('an input that is not connected is also a problem after the clock was set back', () => {
@@ -92,10 +83,6 @@ test('the messages of a minute are the messages of the last 60 s', async () => {
   expect(counter.state().perMinute).toBe(5);
   await clock.advance(31 * SECOND_MS);
   expect(counter.state()).toMatchObject({ perMinute: 2, received: 5 });
-});
-
-test('a process without inputs says nothing of them', () => {
-  expect(inputsState([], 0, true)).toBeUndefined();
 });
 
 test('the address of a broker that people see has no query, which can have a token', () => {
