@@ -65,6 +65,8 @@ test('a trouble of a workgroup is told at once and logged once, and so is its en
   Object.assign(home, healthy);
   await clock.advance(ROUND_MS);
   expect(news()).toEqual({ told: [['home']], logged: ['warn home open'] });
+  await clock.advance(ROUND_MS);
+  expect(news().logged).toEqual([]);
 });
 
 test('a trouble of the whole worker is told for each of its workgroups, and logged once', async () => {
