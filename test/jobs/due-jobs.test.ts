@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createDueJobs } from '../../jobs/due-jobs.ts';
-import type { JobOutcome, JobQueue, StoredSchedule } from '../../jobs/job-queue.ts';
+import type { JobOutcome, JobQueue } from '../../jobs/job-queue.ts';
+import { openBackend } from '../../jobs/queue-backend.ts';
 import type { Job, JobSchedule } from '../../jobs/stages.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
+import { startRedis } from '../support/redis.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 /** An export at this hour and minute of each day in UTC. */
@@ -14,8 +17,15 @@ const at = (hour: number, minute: number): JobSchedule => ({
   job: { stage: 'export', workgroupId: 'home' },
 });
 
-/** The jobs of a worker at 12:00, with queues in memory. `done` has what happened to them. */
-function setUp(isOpenedLate: boolean) {
+/** The jobs of a worker at 12:00, in a queue of Redis. `done` has what happened to it. */
+async function setUp(isOpenedLate: boolean) {
+  const redis = await startRedis();
+  const config = { dataDir: tempDir(), queue: { backend: 'redis' as const, redisUrl: redis.url } };
+  const backend = await openBackend({ config, logger: silentLogger });
+  onTestFinished(async () => {
+    await backend.close();
+    await redis.stop();
+  });
   const clock = createTestClock();
   const state = { rows: [at(12, 30)], isAway: false };
   const done: string[] = [];
@@ -25,20 +35,18 @@ function setUp(isOpenedLate: boolean) {
     if (state.isAway) throw new Error('the store is away');
     done.push('open');
     hasEnded = false;
-    const stored = new Map<string, StoredSchedule>();
+    const queue = await backend.openQueue();
     return {
-      schedules: async () => [...stored.values()],
-      schedule: async ({ key, pattern, timeZone }) => {
-        done.push(`schedule ${pattern}`);
-        stored.set(key, { key, pattern, timeZone, nextAtMs: undefined });
-      },
-      unschedule: async (key) => void stored.delete(key),
-      consume: (handler) => {
+      ...queue,
+      consume(handler) {
         done.push('consume');
         consumer = handler;
       },
       hasEnded: () => hasEnded,
-      close: async () => void done.push('close'),
+      close() {
+        done.push('close');
+        return queue.close();
+      },
     };
   }
   const jobs = createDueJobs({
@@ -60,7 +68,7 @@ function setUp(isOpenedLate: boolean) {
     async review() {
       done.length = 0;
       await jobs.review();
-      return done.filter((what) => !what.startsWith('schedule'));
+      return done;
     },
     consume: (job: Job) => consumer!(job),
     endQueue: () => {
@@ -71,7 +79,7 @@ function setUp(isOpenedLate: boolean) {
 }
 
 test('a queue that is opened late is open from 2 min before a job to 2 min after it, if no other one is near', async () => {
-  const { clock, jobs, review } = setUp(true);
+  const { clock, jobs, review } = await setUp(true);
   expect(await review()).toEqual([]);
   clock.leap(28 * MINUTE_MS - 1);
   expect(await review()).toEqual([]);
@@ -90,7 +98,7 @@ test('a queue that is opened late is open from 2 min before a job to 2 min after
 });
 
 test('a queue is closed at once if its job is removed and the clock is set, and opened again for a new one', async () => {
-  const { state, clock, review } = setUp(true);
+  const { state, clock, review } = await setUp(true);
   state.rows = [at(12, 1)];
   expect(await review()).toEqual(['open', 'consume']);
   state.rows = [];
@@ -102,7 +110,7 @@ test('a queue is closed at once if its job is removed and the clock is set, and 
 });
 
 test('any other queue is open at all times', async () => {
-  const { state, clock, review } = setUp(false);
+  const { state, clock, review } = await setUp(false);
   expect(await review()).toEqual(['open', 'consume']);
   state.rows = [];
   clock.leap(60 * MINUTE_MS);
@@ -110,7 +118,7 @@ test('any other queue is open at all times', async () => {
 });
 
 test('a queue that has ended is opened again, and one that cannot be opened is tried in the next review', async () => {
-  const { state, review, endQueue } = setUp(false);
+  const { state, review, endQueue } = await setUp(false);
   state.isAway = true;
   expect(await review()).toEqual([]);
   state.isAway = false;
@@ -120,7 +128,7 @@ test('a queue that has ended is opened again, and one that cannot be opened is t
 });
 
 test('a job is handled, and after the end no queue is opened', async () => {
-  const { jobs, review, consume, done } = setUp(false);
+  const { jobs, review, consume, done } = await setUp(false);
   await review();
   expect(await consume({ stage: 'export', workgroupId: 'home' })).toBe('here');
   await jobs.close();
