@@ -96,7 +96,7 @@ function selectRows(
 }
 
 /** The balance of each month, as text. */
-function monthsInWords(parts: readonly Uint8Array[]): Array<[string, string]> {
+export function monthsInWords(parts: readonly Uint8Array[]): Array<[string, string]> {
   const months = JSON.parse(Buffer.concat(parts).toString()) as Record<string, Record<string, number | null>>;
   const wh = (value: number | null | undefined) =>
     value == null ? 'not known' : `${value.toLocaleString('en')} Wh`;

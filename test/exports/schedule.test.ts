@@ -1,11 +1,9 @@
-import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { duePeriods } from '../../src/exports/due-periods.ts';
 import { parsePeriod, periodAt } from '../../src/exports/export-period.ts';
-import { addDays, DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
+import { addDays, HOUR_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/publish-fixture.ts';
-import { isSoak } from '../support/rounds.ts';
 import { openExportFixture } from './exports-fixture.ts';
 
 test('each range is the days that are over when it is due', () => {
@@ -114,36 +112,6 @@ test('a new export may start at once, and periods before it was configured are n
   expect((await at.ledger().runs()).map(({ period }) => period)).toEqual(['2026-11-19']);
   expect(await at.ledger('earlier').runs()).toEqual([]);
 });
-
-test.runIf(isSoak)(
-  'periods that were due while nothing ran are exported later: the newest 31, each once',
-  async () => {
-    const at = await openExportFixture([
-      { schedule: '0 6 * * *' },
-      { id: 'monthly', range: 'last_month', schedule: '0 6 * * *' },
-    ]);
-    await storeDays(at.shard, [{ day: '2026-11-25', device: 1, energyWh: 5 }]);
-    await at.publish();
-    await at.work();
-    expect(await at.ledger().runs()).toEqual([]);
-    await at.clock.advance(7 * DAY_MS);
-    await at.work();
-    await at.work();
-    expect((await at.ledger().runs()).map(({ period, state }) => `${period} ${state}`)).toEqual(
-      Array.from({ length: 7 }, (_, index) => `${addDays('2026-11-20', index)} delivered`),
-    );
-    await at.clock.advance(100 * DAY_MS);
-    await at.work();
-    expect(await at.ledger().runs()).toHaveLength(7 + 31);
-    expect((await at.ledger().runs()).at(-1)!.period).toBe('2027-03-06');
-    expect((await at.ledger('monthly').runs()).map(({ period }) => period)).toEqual([
-      '2026-10',
-      '2027-01',
-      '2027-02',
-    ]);
-    expect(readdirSync(at.target)).toHaveLength(7 + 31 + 3);
-  },
-);
 
 test('energy that has changed since marks the files of its days, until it is as before or a correction went out', async () => {
   const at = await openExportFixture([{ range: 'last_7_days' }, { id: 'other' }]);

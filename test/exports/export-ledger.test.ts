@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import {
+  byPeriod,
+  type ExportRun,
+  isPending,
+  retryAdvice,
+  runName,
+} from '../../src/exports/export-ledger.ts';
+import { nextRunMs, stateOfRuns } from '../../src/exports/list-exports.ts';
+
+const delivered = (period: string, more: Partial<ExportRun> = {}): ExportRun => ({
+  format: 1,
+  exportId: 'daily',
+  workgroupId: 'home',
+  report: 'daily_energy',
+  period,
+  startDay: period,
+  endDay: period,
+  revision: 1,
+  reason: 'schedule',
+  state: 'delivered',
+  plannedAt: '2026-11-20T06:00:00.000Z',
+  attempts: 1,
+  ...more,
+});
+const lastError = { at: '2026-11-20T06:00:00.000Z', code: 'X', message: 'no answer' };
+
+test('a run is named by its period, and by its revision from the second on', () => {
+  expect(runName({ period: '2026-11', revision: 1 })).toBe('2026-11');
+  expect(runName({ period: '2026-11', revision: 2 })).toBe('2026-11_r2');
+});
+
+test('runs are sorted by their last day, then by their first day, then by revision', () => {
+  const runs = [
+    delivered('b', { startDay: '2026-11-02', endDay: '2026-11-30' }),
+    delivered('a2', { startDay: '2026-11-01', endDay: '2026-11-30', revision: 2 }),
+    delivered('a1', { startDay: '2026-11-01', endDay: '2026-11-30' }),
+    delivered('c', { startDay: '2026-11-29', endDay: '2026-11-29' }),
+  ];
+  expect(runs.toSorted(byPeriod).map(({ period }) => period)).toEqual(['c', 'a1', 'a2', 'b']);
+});
+
+test.each<[state: ExportRun['state'], nextAttemptAt: string | undefined, advice: string | undefined]>([
+  ['failed', undefined, 'it is not retried automatically; run it by hand after you have solved the problem'],
+  [
+    'waiting',
+    '2026-11-20T06:01:00.000Z',
+    'the file is kept, and a worker sends it again after 2026-11-20T06:01:00Z',
+  ],
+  ['planned', '2026-11-20T06:01:00.000Z', 'a worker tries again after 2026-11-20T06:01:00Z'],
+  ['planned', undefined, undefined],
+  ['delivered', '2026-11-20T06:01:00.000Z', undefined],
+])('the advice on a run that is %s, with the next attempt at %s: %s', (state, nextAttemptAt, advice) => {
+  expect(retryAdvice(delivered('2026-11-19', { state, ...(nextAttemptAt && { nextAttemptAt }) }))).toBe(
+    advice,
+  );
+  expect(isPending({ state })).toBe(state !== 'delivered');
+});
+
+test('the state of an export counts its runs, and the newest revision of each period decides what is outdated', () => {
+  const outdated = (...days: Array<[beforeWh: number | null, afterWh: number | null]>) => ({
+    since: '2026-11-21T00:00:00.000Z',
+    generation: 4,
+    days: days.map(([beforeWh, afterWh]) => ({ day: '2026-11-01', beforeWh, afterWh })),
+  });
+  const at = (time: string) => ({ at: time, to: '/out' });
+  const waiting = delivered('2026-11-04', { state: 'waiting', lastError });
+  const failed = delivered('2026-11-05', { state: 'failed', lastError });
+  const planned = delivered('2026-11-06', { state: 'planned' });
+  const runs = [
+    // Its correction was delivered.
+    delivered('2026-11-01', { outdated: outdated([0, 1_000_000]), delivered: at('2026-11-02') }),
+    delivered('2026-11-01', { revision: 2, delivered: at('2026-11-09') }),
+    delivered('2026-11-02', { outdated: outdated([100, 130], [50, null], [null, 7]), lastError }),
+    delivered('2026-11-03', { outdated: outdated([10, 5]), delivered: at('2026-11-04') }),
+    waiting,
+    failed,
+    planned,
+  ];
+  expect(stateOfRuns('daily', runs)).toEqual({
+    id: 'daily',
+    lastRun: planned,
+    lastDeliveredAt: '2026-11-09',
+    pending: 2,
+    failed: 1,
+    troubled: [waiting, failed],
+    outdated: 2,
+    outdatedWh: 30 - 50 + 7 - 5,
+  });
+  expect(stateOfRuns('daily', [])).toMatchObject({ lastRun: null, lastDeliveredAt: null, outdatedWh: 0 });
+});
+
+test('the next run is at the time of the schedule in its zone; without a schedule there is none', () => {
+  const nowMs = Date.parse('2026-11-20T12:00:00Z');
+  const next = (schedule: string | undefined, zone: string) => nextRunMs({ schedule }, zone, nowMs);
+  expect(next('0 6 * * *', 'Etc/UTC')).toBe(Date.parse('2026-11-21T06:00:00Z'));
+  expect(next('0 6 * * *', 'Asia/Tokyo')).toBe(Date.parse('2026-11-20T21:00:00Z'));
+  expect(next(undefined, 'Etc/UTC')).toBeUndefined();
+});
