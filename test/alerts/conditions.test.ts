@@ -152,6 +152,25 @@ describe('a condition', () => {
     expect(found).toEqual([]);
   });
 
+  test.each(['behind', 'dataLossAhead'] as const)(
+    'of the lag is unclear while nothing was read since the start: %s',
+    (name) => {
+      const find = (facts: Partial<Facts>, limit: number) =>
+        alertConditions[name].find(
+          { ...{ nowMs: TEST_START_MS, retentionMs: DAY_MS, nameOf: (device) => device }, ...facts },
+          { limit, for: 0 },
+        );
+      const limit = name === 'behind' ? HOUR_MS : HOUR_MS / DAY_MS;
+      expect(find({}, limit)).toBeUndefined();
+      expect(find({ lagMs: HOUR_MS - 1 }, limit)).toEqual([]);
+      expect(find({ lagMs: HOUR_MS - 1, mayLagMore: true }, limit)).toMatchObject([
+        { subject: 'stream', isUnclear: true },
+      ]);
+      const [certain] = find({ lagMs: HOUR_MS, mayLagMore: true }, limit)!;
+      expect(certain).not.toHaveProperty('isUnclear');
+    },
+  );
+
   test('of inputs holds while a connection ends again and again, and is over once it stays', async () => {
     const receiver = await startReceiver();
     const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });

@@ -24,7 +24,7 @@ async function openFacts() {
       readWarehouseFacts(connection, {
         workgroup: { timezone: 'Etc/UTC', devices: [], roles },
         nowMs: clock.now(),
-        closeAfterMs: 2 * DAY_MS,
+        closeAfterMs: 2 * DAY_MS - HOUR_MS,
         known,
       }),
     );
