@@ -133,7 +133,8 @@ async function hasVersions(
   return (await query(connection, 'explain/find_versions', key)).length > 0;
 }
 
-function describeOutcome(facts: {
+/** The outcome of an explanation, and its energy or why there is none, as a sentence. */
+export function describeOutcome(facts: {
   date: LocalDate;
   timezone: string;
   day: Day;

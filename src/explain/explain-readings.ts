@@ -90,11 +90,12 @@ export async function readEvents(
     valueBefore: row.value_before,
     valueAfter: row.value_after,
     energyWh: row.energy_wh,
-    text: sentence(row, clock, method === 'power_curve' ? 'W' : 'Wh'),
+    text: eventText(row, clock, method === 'power_curve' ? 'W' : 'Wh'),
   }));
 }
 
-function sentence(event: EventRow, clock: Day['clock'], unit: 'W' | 'Wh'): string {
+/** An event as a sentence. */
+export function eventText(event: EventRow, clock: Day['clock'], unit: 'W' | 'Wh'): string {
   const [before, after] = [event.value_before, event.value_after].map((value) =>
     value === null ? '?' : plainNumber(value),
   );

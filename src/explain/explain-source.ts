@@ -99,7 +99,7 @@ export async function explainSource(
           streams.find((one) => one.streamId === shownSeries.streamId)!,
           day,
         ),
-    readings: annotate(readings, lines),
+    readings: annotateReadings(readings, lines),
     readingsLeftOut,
     ...shown,
     intervals: await readIntervals(connection, shownSeries, day),
@@ -195,7 +195,10 @@ function isRegister(method: EnergyMethod): boolean {
 }
 
 /** Adds notes to readings of a register that the index does not use as they are. */
-function annotate(readings: readonly ExplainedReading[], lines: readonly Line[]): ExplainedReading[] {
+export function annotateReadings(
+  readings: readonly ExplainedReading[],
+  lines: readonly Line[],
+): ExplainedReading[] {
   const ending = firstBy(lines, ({ end_ms }) => end_ms);
   const beginning = firstBy(
     lines.filter(({ flags }) => (flags & lineFlagBits.joined) === 0),

@@ -48,11 +48,12 @@ export async function readCorrections(
     at: instant(row.created_at_ms),
     beforeWh: row.before_wh,
     afterWh: row.after_wh,
-    text: sentence(row, clock),
+    text: correctionText(row, clock),
   }));
 }
 
-function sentence(row: Row, clock: Day['clock']): string {
+/** A correction and its effect as a sentence. */
+export function correctionText(row: Row, clock: Day['clock']): string {
   const state = row.undone_by === null ? '' : ` (undone by ${row.undone_by})`;
   return `${what(row, clock)}${effect(row)}${state}`;
 }

@@ -126,6 +126,8 @@ describe('the index at a bound of the day', () => {
     expect(starts(line([0, 0], [1, 20]), 'daily_energy')).toMatchObject({ how: 'restart' });
     expect(starts(line([0, 5], [1, 20]), 'daily_energy')).toMatchObject({ how: 'reading' });
     expect(starts(line([0, 0], [1, 20]))).toMatchObject({ how: 'reading' });
+    const wholeDay = trace(line([0, 0], [24, 20]));
+    expect(endBoundary(wholeDay, 'daily_energy', day)).toMatchObject({ how: 'reading' });
   });
 
   test('lies on a straight line between two readings', () => {
