@@ -68,3 +68,31 @@ test('a workgroup that is not configured any more is forgotten', async () => {
   });
   expect(await ready(['good'], 0)).toMatchObject({ ok: true, detail: { published: 1, unreadable: 0 } });
 });
+
+test('the ages of the newest and the oldest publication are told, and names only to those who may see them', async () => {
+  const at: Record<string, number> = { new: 7_400, old: 1_000 };
+  const ready = createLakeReadiness({
+    async newestGeneration(workgroupId) {
+      if (workgroupId.startsWith('bad')) throw new Error('it cannot be read', { cause: new Error('EIO') });
+      const createdAtMs = at[workgroupId];
+      return createdAtMs === undefined ? undefined : ({ commit: { createdAtMs } } as Generation);
+    },
+  });
+  expect(await ready(['empty'], 0)).toEqual({
+    ok: true,
+    detail: {
+      ...{ workgroups: 1, published: 0, unreadable: 0 },
+      ...{ newestGenerationAgeSeconds: null, oldestGenerationAgeSeconds: null },
+    },
+  });
+  const ids = ['new', 'empty', 'old', ...Array.from({ length: 21 }, (_, index) => `bad${index}`)];
+  const detail = {
+    ...{ workgroups: 24, published: 2, unreadable: 21 },
+    ...{ newestGenerationAgeSeconds: 1, oldestGenerationAgeSeconds: 7 },
+  };
+  expect(await ready(ids, 8_000)).toEqual({ ok: false, detail });
+  const { detail: seen } = await ready(ids, 8_000, { maySeeNames: true });
+  expect(seen).toMatchObject(detail);
+  expect(seen!.problems).toHaveLength(20);
+  expect(seen!.problems).toContain('the lake of workgroup bad0 cannot be read: EIO');
+});

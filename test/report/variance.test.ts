@@ -26,3 +26,49 @@ test('days on which no meter is a member, or without a budget, are not compared'
     varianceWh: 2,
   });
 });
+
+test('a day is compared once it is over and all its meters have energy and a budget, by their signs', () => {
+  const member = (key: string, sign: 1 | -1) => ({ key, meter: key, sign }) as const;
+  const known = (wh: Record<string, number | null>, scenario?: string) =>
+    new Map(
+      Object.entries(wh).map(([key, energyWh]) => [
+        key,
+        { energyWh, coverage: 1, flags: [], ...(scenario !== undefined && { scenario }) } as DayValue,
+      ]),
+    );
+  const days = ['2026-04-30', '2026-05-01', '2026-05-02', '2026-05-03'];
+  const variance = varianceOf(days, [member('IN', 1), member('OUT', -1), member('NEW', 1)], {
+    actual: new Map([
+      ['2026-04-30', known({ IN: 100, OUT: 10 })],
+      // A register that fell has no energy.
+      ['2026-05-01', known({ IN: 100, OUT: null })],
+      ['2026-05-02', known({ IN: 50, OUT: 20 })],
+    ]),
+    budget: new Map([
+      ['2026-04-30', known({ IN: 80, OUT: 20 }, 'P50')],
+      ['2026-05-01', known({ IN: 80, OUT: 20 }, 'P50')],
+      ['2026-05-02', known({ IN: 80, OUT: 20 }, 'P90')],
+      ['2026-05-03', known({ IN: 80, OUT: 20 }, 'P90')],
+    ]),
+    today: '2026-05-02',
+  });
+  expect(variance.days['2026-04-30']).toMatchObject({
+    ...{ actualWh: 90, budgetWh: 60, varianceWh: 30, variancePercent: 50 },
+  });
+  expect(variance.days['2026-05-01']).toMatchObject({ actualWh: null, budgetWh: 60, varianceWh: null });
+  // It is not over.
+  expect(variance.days['2026-05-02']).toMatchObject({ actualWh: 30, budgetWh: 60, varianceWh: null });
+  expect(variance).toMatchObject({
+    scenario: null,
+    scenarios: { IN: ['P50', 'P90'], OUT: ['P50', 'P90'] },
+    metersWithoutBudget: ['NEW'],
+    total: {
+      ...{ days: 4, elapsedDays: 2, comparedDays: 1, actualWh: 90, budgetWh: 60, varianceWh: 30 },
+      ...{ variancePercent: 50, budgetToDateWh: 120, budgetOfAllDaysWh: 240 },
+    },
+    months: {
+      '2026-04': { days: 1, comparedDays: 1, varianceWh: 30 },
+      '2026-05': { days: 3, elapsedDays: 1, comparedDays: 0, varianceWh: null, variancePercent: null },
+    },
+  });
+});
