@@ -12,7 +12,7 @@ import { addressSchema, checkRange, DAYS_MAX, invalid, quote, zoneParameter } fr
 import { knownText } from './known-names.ts';
 import type { LakeReader } from './lake/lake-reader.ts';
 import { afterShape } from './lake/wait-for-offset.ts';
-import { rangeShape, scenarioParameter, visibleMeters } from './meter-request.ts';
+import { rangeShape, scenarioParameter } from './meter-request.ts';
 import { reconciliationSchema } from './reconciliation.ts';
 import type { Guard } from './report-guard.ts';
 import { errorSchema, taggedAnswers } from './report-schemas.ts';
@@ -22,6 +22,7 @@ import { jsonParts, sendParts } from './rows/send-parts.ts';
 import { type SiteQuestion, siteReconciliation, siteVariance } from './site-report.ts';
 import { reconciliationShape, rowsOfReconciliation, rowsOfVariance, varianceShape } from './site-rows.ts';
 import { varianceSchema } from './variance.ts';
+import { visibleSites } from './visible-sites.ts';
 
 interface SiteRouteDeps {
   lake: LakeReader;
@@ -174,22 +175,9 @@ async function questionOf(
   };
 }
 
-/**
- * Finds a site. A caller sees it only if the caller sees all its members, because a sum without some of them
- * would mislead.
- */
-export function findSite(
-  { meters, sites }: WorkgroupConfig,
-  authorization: Authorization,
-  name: string,
-): SiteConfig {
-  const codes = new Set(visibleMeters(meters, authorization).map(({ code }) => code));
-  const { devices } = authorization;
-  const visible = sites.filter(
-    (site) =>
-      site.meters.every(({ code }) => codes.has(code)) &&
-      (devices === 'all' || site.devices.every(({ id }) => devices.has(id))),
-  );
+/** Finds a site that the caller can see. */
+export function findSite(workgroup: WorkgroupConfig, authorization: Authorization, name: string): SiteConfig {
+  const visible = visibleSites(workgroup, authorization);
   const site = visible.find((one) => one.name === name);
   if (site) return site;
   const known = knownText(

@@ -7,6 +7,7 @@ import { addressSchema } from './day-request.ts';
 import { visibleMeters } from './meter-request.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
+import { visibleSites } from './visible-sites.ts';
 
 const url = '/api/v1/orgs/:workgroupId/workgroup';
 
@@ -56,14 +57,8 @@ export function registerWorkgroupRoute(
     },
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
-      const { devices } = authorization;
       const meters = visibleMeters(workgroup.meters, authorization);
-      const codes = new Set(meters.map(({ code }) => code));
-      const sites = workgroup.sites.filter(
-        (site) =>
-          site.meters.every(({ code }) => codes.has(code)) &&
-          (devices === 'all' || site.devices.every(({ id }) => devices.has(id))),
-      );
+      const sites = visibleSites(workgroup, authorization);
       const answer = {
         workgroup: workgroup.id,
         timezone: workgroup.timezone,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { DayValue } from '../../src/report/site-days.ts';
-import { varianceOf } from '../../src/report/variance.ts';
+import { rowsOfVariance } from '../../src/report/site-rows.ts';
+import { type Variance, varianceOf } from '../../src/report/variance.ts';
 
 const day = (date: string, energyWh: number, flags: string[] = []): [string, Map<string, DayValue>] => [
   date,
@@ -71,4 +72,17 @@ test('a day is compared once it is over and all its meters have energy and a bud
       '2026-05': { days: 3, elapsedDays: 1, comparedDays: 0, varianceWh: null, variancePercent: null },
     },
   });
+});
+
+test('a row of a day names its scenarios, and none if it has no budget', () => {
+  const day = { actualWh: 5, budgetWh: null, varianceWh: null, variancePercent: null, partial: true };
+  const days = {
+    '2026-05-01': { ...day, scenarios: [] },
+    '2026-05-02': { ...day, scenarios: ['P50', 'P90'] },
+  };
+  const cells = { site: 'roof', actual_wh: 5, budget_wh: null, variance_wh: null, variance_percent: null };
+  expect(rowsOfVariance({ site: 'roof', days } as Partial<Variance> as Variance)).toEqual([
+    { ...cells, day: '2026-05-01', scenario: null, partial: true },
+    { ...cells, day: '2026-05-02', scenario: 'P50, P90', partial: true },
+  ]);
 });
