@@ -96,7 +96,8 @@ export function elapsedIntervalsOf({
   return endMs + HOUR_MS + INTERVAL_MS <= nowMs ? 'over' : String(Math.floor(nowMs / INTERVAL_MS));
 }
 
-function refuseSize({ sources, source_days }: { sources: number; source_days: number }): void {
+/** @throws StreamError if a scope has no source with a role, or more source days than an answer can have */
+export function refuseSize({ sources, source_days }: { sources: number; source_days: number }): void {
   if (sources === 0)
     throw new StreamError(
       'NotFound',

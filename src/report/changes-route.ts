@@ -53,7 +53,7 @@ const querySchema = z.object({
     .meta({ description: `The maximum number of changes of the answer: ${CHANGES_MAX} by default` }),
   page: z
     .string({ error: 'must be given once' })
-    .transform((text) => positionOf(text))
+    .transform((text) => changePositionOf(text))
     .refine((position) => position !== undefined, { error: 'must be the `next` of an answer' })
     .optional()
     .meta({ description: 'The next page: `next` of the answer before' }),
@@ -104,7 +104,7 @@ export function registerChangesRoute(
         etag,
         async read(signal) {
           const all = await read(signal);
-          const { changes, next } = pageOf(all, { limit, after: page });
+          const { changes, next } = pageOfChanges(all, { limit, after: page });
           return jsonParts({
             since: formatInstant(sinceMs),
             until: question.untilMs === undefined ? null : formatInstant(question.untilMs),
@@ -117,7 +117,7 @@ export function registerChangesRoute(
           name: `changes_${formatInstant(sinceMs).slice(0, 10)}`,
           facts: workgroup.devices,
           select: async (signal) => {
-            const { changes, next } = pageOf(await read(signal), { limit, after: page });
+            const { changes, next } = pageOfChanges(await read(signal), { limit, after: page });
             if (next !== null) reply.header('Wattline-Next', next);
             return changeRows(changes, workgroup);
           },
@@ -132,7 +132,7 @@ export function registerChangesRoute(
 type ChangePosition = readonly [day: string, device: string, source: string];
 
 /** The changes of a page. They are sorted by day, device and source. `next` is null on the last page. */
-function pageOf(
+export function pageOfChanges(
   all: readonly DayChange[],
   { limit = CHANGES_MAX, after }: { limit: number | undefined; after: ChangePosition | undefined },
 ): { changes: readonly DayChange[]; next: string | null } {
@@ -154,7 +154,7 @@ function textOf({ day, device, source }: DayChange): string {
 }
 
 /** @returns undefined if the text is not of `textOf` */
-function positionOf(text: string): ChangePosition | undefined {
+export function changePositionOf(text: string): ChangePosition | undefined {
   return positionSchema.safeParse(tryParseJson(Buffer.from(text, 'base64url').toString())).data;
 }
 

@@ -18,6 +18,8 @@ test('a token of device groups sees the balance of its devices and of sites that
       sites: [
         { name: 'mine', devices: [{ id: inverter }] },
         { name: 'all', devices: [{ id: inverter }, { id: meter }] },
+        // Without members it is the whole workgroup.
+        { name: 'everything' },
       ],
     },
     days,
@@ -48,6 +50,10 @@ test('a token of device groups sees the balance of its devices and of sites that
   expect(await status(`sites/all/balance?${range}`)).toEqual([
     404,
     'site: there is no site "all"; the sites are mine',
+  ]);
+  expect(await status(`sites/everything/balance?${range}`)).toEqual([
+    404,
+    'site: there is no site "everything"; the sites are mine',
   ]);
   const reader = await at.issue({ permissions: ['data:write'] });
   const response = await at.get(`/api/v1/orgs/${WORKGROUP}/balance?${range}`, { token: reader });

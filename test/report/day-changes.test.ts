@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { changePositionOf, pageOfChanges } from '../../src/report/changes-route.ts';
 import { changeBound, type DayChange, filesOfChanges, totalChanges } from '../../src/report/day-changes.ts';
 import type { Generation } from '../../src/report/lake/lake-reader.ts';
 
@@ -44,4 +45,38 @@ test('changes are looked for in files that were written at that time or later', 
   } as Partial<Generation> as Generation;
   expect(filesOfChanges(generation, 100)).toEqual(files.slice(1));
   expect(filesOfChanges(undefined, 100)).toEqual([]);
+});
+
+test('pages have all changes once, in the order of day, device and the bytes of the source', () => {
+  const change = (day: string, device: string, source: string) => ({ day, device, source }) as DayChange;
+  const all = [
+    change('2026-11-19', 'd2', 'a'),
+    change('2026-11-20', 'd1', 'b'),
+    change('2026-11-20', 'd1', '\uff5e'),
+    // Its bytes come later, and its first code unit comes earlier.
+    change('2026-11-20', 'd1', '\u{1f50b}'),
+    change('2026-11-20', 'd2', 'a'),
+    change('2026-11-21', 'd1', 'a'),
+  ];
+  for (const limit of [1, 2, 3, 6]) {
+    const read: DayChange[] = [];
+    let next: string | null = null;
+    do {
+      const after = next === null ? undefined : changePositionOf(next);
+      const page: ReturnType<typeof pageOfChanges> = pageOfChanges(all, { limit, after });
+      expect(page.changes).toHaveLength(limit);
+      read.push(...page.changes);
+      next = page.next;
+    } while (next !== null);
+    expect(read).toEqual(all);
+  }
+  expect(pageOfChanges([], { limit: 1, after: undefined })).toEqual({ changes: [], next: null });
+  expect(pageOfChanges(all, { limit: undefined, after: undefined })).toEqual({ changes: all, next: null });
+});
+
+test('the position of a page is only what an answer gave', () => {
+  const text = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  expect(changePositionOf(text(['2026-11-20', 'd1', 'a']))).toEqual(['2026-11-20', 'd1', 'a']);
+  for (const wrong of ['', 'x', text(['2026-11-20', 'd1']), text(['2026-11-20', 'd1', 5]), text('a')])
+    expect(changePositionOf(wrong)).toBeUndefined();
 });

@@ -338,3 +338,15 @@ test('nothing published yet is days without energy', async () => {
       '2026-05-02': {},
     });
 });
+
+test('an answer with details has at most a million days of meters', async () => {
+  const meters = Array.from({ length: 1_000 }, (_, index) => ({ code: `M-${index}` }));
+  const { ask, refusal } = await openMeters({ meters });
+  // A thousand days.
+  const path = 'meter-data/details?endDate=2026-11-20&startDate=2024-02-2';
+  expect(Object.keys(await ask(`${path}5`))).toHaveLength(1_000);
+  expect(await refusal(`${path}4`)).toMatchObject({
+    status: 400,
+    message: expect.stringContaining('up to 1001000 days of meters, but it can have at most 1000000'),
+  });
+});

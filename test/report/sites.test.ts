@@ -350,3 +350,15 @@ test('an unknown site is a 404 that lists the sites with only members that the t
     });
   }
 });
+
+test('a report of a site has at most 200,000 days of members', async () => {
+  const meters = Array.from({ length: 200 }, (_, index) => ({ code: `M-${index}` }));
+  const { ask, refusal } = await openMeters({ meters, sites: [{ name: 'roof', meters }] });
+  // A thousand days.
+  const path = 'sites/roof/variance?endDate=2026-11-20&startDate=2024-02-2';
+  expect((await ask<Variance>(`${path}5`)).total.days).toBe(1_000);
+  expect(await refusal(`${path}4`)).toMatchObject({
+    status: 400,
+    message: expect.stringContaining('1001 days of 200 meters and devices are more than 200000 values'),
+  });
+});
