@@ -81,6 +81,10 @@ export function createScheduledExport(open: OpenExport, deps: ExportDeps): Sched
   };
 }
 
-function isToBeTried({ state, nextAttemptAt, plannedAt }: ExportRun, nowMs: number): boolean {
+/** True for a run whose next attempt is due. A failed run is tried again by hand only. */
+export function isToBeTried(
+  { state, nextAttemptAt, plannedAt }: Pick<ExportRun, 'state' | 'nextAttemptAt' | 'plannedAt'>,
+  nowMs: number,
+): boolean {
   return state !== 'failed' && Date.parse(nextAttemptAt ?? plannedAt) <= nowMs;
 }

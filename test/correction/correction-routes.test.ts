@@ -11,6 +11,7 @@ import {
   type CorrectionRoutesOptions,
   registerCorrectionRoutes,
 } from '../../src/correction/correction-routes.ts';
+import type { ListedCorrection } from '../../src/correction/list-corrections.ts';
 import { listCorrections } from '../../src/correction/list-corrections.ts';
 import { storeAuditedCorrection } from '../../src/correction/store-correction.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -355,6 +356,27 @@ test('a token of device groups undoes nothing while the device of the correction
   const undo = { kind: 'undo', correction: 1, reason: 'x' };
   expect(await post(undo, { token: mine })).toMatchObject({ status: 503 });
   expect(done).toBe(0);
+});
+
+test('a token of device groups does not undo a correction of others, although it has an older one', async () => {
+  let done = 0;
+  const { post, issue } = await openRoutes({
+    // The newest correction of its devices.
+    list: async () => ({ kind: 'answer', answer: [{ id: 1 } as ListedCorrection] }),
+    correct: async () => {
+      done++;
+      return { kind: 'not-running' };
+    },
+  });
+  const token = await issue({ permissions: ['data:correct'], deviceGroups: ['mine'] });
+  const undo = (correction: number) => post({ kind: 'undo', correction, reason: 'x' }, { token });
+  expect(await undo(2)).toMatchObject({
+    status: 400,
+    body: { parameter: 'correction', message: 'correction: there is no correction 2' },
+  });
+  expect(done).toBe(0);
+  await undo(1);
+  expect(done).toBe(1);
 });
 
 test('without a worker, with a body that is too large or no JSON, and with other methods, the answer is a specific error', async () => {

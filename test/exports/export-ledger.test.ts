@@ -7,6 +7,7 @@ import {
   runName,
 } from '../../src/exports/export-ledger.ts';
 import { nextRunMs, stateOfRuns } from '../../src/exports/list-exports.ts';
+import { isToBeTried } from '../../src/exports/scheduled-export.ts';
 
 const delivered = (period: string, more: Partial<ExportRun> = {}): ExportRun => ({
   format: 1,
@@ -56,6 +57,20 @@ test.each<[state: ExportRun['state'], nextAttemptAt: string | undefined, advice:
   );
   expect(isPending({ state })).toBe(state !== 'delivered');
 });
+
+test.each<[state: ExportRun['state'], nextAttemptAt: string | undefined, isDue: boolean]>([
+  ['planned', undefined, true],
+  ['waiting', '2026-11-20T06:00:01.000Z', true],
+  ['waiting', '2026-11-20T06:00:01.001Z', false],
+  ['failed', undefined, false],
+])(
+  'at 06:00:01 a run that is %s, with the next attempt at %s, is tried: %s',
+  (state, nextAttemptAt, isDue) => {
+    const plannedAt = '2026-11-20T06:00:00.000Z';
+    const run = { state, plannedAt, ...(nextAttemptAt && { nextAttemptAt }) };
+    expect(isToBeTried(run, Date.parse('2026-11-20T06:00:01.000Z'))).toBe(isDue);
+  },
+);
 
 test('the state of an export counts its runs, and the newest revision of each period decides what is outdated', () => {
   const outdated = (...days: Array<[beforeWh: number | null, afterWh: number | null]>) => ({
