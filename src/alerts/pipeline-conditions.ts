@@ -59,7 +59,7 @@ export const quarantine: AlertCondition<'quarantine'> = {
   find({ lastHour }, { limit }) {
     if (lastHour === undefined) return undefined;
     const { messages, quarantined } = lastHour;
-    if (quarantined === 0 || quarantined <= limit * (messages + quarantined)) return [];
+    if (quarantined <= limit * (messages + quarantined)) return [];
     const percent = Number((limit * 100).toFixed(2));
     return [
       {

@@ -184,7 +184,8 @@ const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
 const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
   const { site: name } = request.params as z.output<typeof siteAddressSchema>;
   const { device } = request.query as Parameters;
-  // A site without members hides nothing, so every caller sees it.
+  // A site without members is the whole workgroup. `findSite` compares only members, so such a site is left
+  // out before for a token of device groups.
   const seen =
     authorization.devices === 'all'
       ? workgroup
