@@ -1,4 +1,9 @@
-import { type AlertChannel, type ConditionName, channelKinds } from '../config/alert-settings.ts';
+import {
+  type AlertChannel,
+  type ChannelOfKind,
+  type ConditionName,
+  channelOfKind,
+} from '../config/alert-settings.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import { type AlertState, emptyAlertState, isSnoozed } from './alert-state.ts';
@@ -37,7 +42,7 @@ export interface AlertList {
   snoozes: Array<{ condition: string; until: string; by: string }>;
   channels: Array<{
     id: string;
-    kind: (typeof channelKinds)[number];
+    kind: ChannelOfKind['kind'];
     lastSentAt: string | null;
     lastError: string | null;
     /** A message is under way or will be tried again. */
@@ -83,7 +88,7 @@ export function listAlerts(
       const channelState = state.channels[id];
       return {
         id,
-        kind: channelKinds.find((kind) => channel[kind] !== undefined)!,
+        kind: channelOfKind(channel).kind,
         lastSentAt:
           channelState?.lastSentAtMs === undefined ? null : formatInstant(channelState.lastSentAtMs),
         lastError: channelState?.lastError?.message ?? null,

@@ -1,6 +1,6 @@
-import type { AlertChannel } from '../config/alert-settings.ts';
+import { type AlertChannel, type ChannelOfKind, channelOfKind } from '../config/alert-settings.ts';
 import type { MailSettings } from '../config/mail-settings.ts';
-import { errorMessage, isRetryable, TerminalError } from '../lib/errors.ts';
+import { errorMessage, isRetryable } from '../lib/errors.ts';
 import type { AlertMessage } from './alert-state.ts';
 import { sendToEmail } from './send-to-email.ts';
 import { sendToNtfy } from './send-to-ntfy.ts';
@@ -24,13 +24,23 @@ export type SendAlert = (
 export function createSendAlert(mail: MailSettings | undefined): SendAlert {
   return async (channel, message, workgroupId, signal) => {
     try {
-      if (channel.webhook) await sendToWebhook(channel.webhook, message, workgroupId, signal);
-      else if (channel.ntfy) await sendToNtfy(channel.ntfy, message, signal);
-      else if (channel.email) await sendToEmail(channel.email, message, mail, signal);
-      else throw new TerminalError('UnknownChannel', `nothing can send to channel ${channel.id}`);
+      await sendTo(channelOfKind(channel));
       return { kind: 'told' };
     } catch (error) {
       return { kind: isRetryable(error) ? 'failed' : 'refused', why: errorMessage(error) };
+    }
+
+    function sendTo({ kind, to }: ChannelOfKind): Promise<void> {
+      switch (kind) {
+        case 'webhook':
+          return sendToWebhook(to, message, workgroupId, signal);
+        case 'ntfy':
+          return sendToNtfy(to, message, signal);
+        case 'email':
+          return sendToEmail(to, message, mail, signal);
+        default:
+          return kind satisfies never;
+      }
     }
   };
 }

@@ -114,6 +114,17 @@ export const alertsSchema = z
 
 export type AlertSettings = z.output<typeof alertsSchema>;
 export type AlertChannel = AlertSettings['channels'][number];
+type ChannelKind = (typeof channelKinds)[number];
+/** The kind of a channel, and the settings of that kind. */
+export type ChannelOfKind = {
+  [Kind in ChannelKind]: { kind: Kind; to: NonNullable<AlertChannel[Kind]> };
+}[ChannelKind];
+
+export function channelOfKind(channel: Pick<AlertChannel, ChannelKind>): ChannelOfKind {
+  const kind = channelKinds.find((one) => channel[one] !== undefined)!;
+  return { kind, to: channel[kind] } as ChannelOfKind;
+}
+
 export type ConditionName = keyof AlertSettings['conditions'];
 /** The settings of a condition that is not off. */
 export type ConditionSettings<Name extends ConditionName = ConditionName> = Exclude<

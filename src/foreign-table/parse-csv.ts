@@ -20,11 +20,9 @@ export interface CsvFormat {
   fromLine?: number;
   /** How many rows to read at most. Default: all. */
   rowsMax?: number;
-  /**
-   * How many cells to read at most, and rows with more or fewer cells than the first one. Beyond it is a
-   * problem. Default: all.
-   */
+  /** A text with more cells is a problem. Default: any number. */
   cellsMax?: number;
+  /** A text in which more rows have another number of cells than the first one is a problem. Default: any. */
   oddRowsMax?: number;
   /** Accepts quotes inside of a cell, and keeps empty lines as rows. */
   isLoose?: boolean;
@@ -35,9 +33,9 @@ export type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; li
 /** Reads the rows of a CSV text. Rows may have different numbers of cells. */
 export function parseCsv(
   text: string,
-  { delimiter, fromLine = 1, rowsMax = Number.POSITIVE_INFINITY, isLoose = false, ...most }: CsvFormat,
+  { delimiter, fromLine = 1, rowsMax = Number.POSITIVE_INFINITY, isLoose = false, ...bounds }: CsvFormat,
 ): ParsedCsv {
-  const { cellsMax = Number.POSITIVE_INFINITY, oddRowsMax = Number.POSITIVE_INFINITY } = most;
+  const { cellsMax = Number.POSITIVE_INFINITY, oddRowsMax = Number.POSITIVE_INFINITY } = bounds;
   let linesAbove = fromLine - 1;
   let width: number | undefined;
   let cellCount = 0;
@@ -48,9 +46,9 @@ export function parseCsv(
     cellCount += record.length;
     if (record.length !== width) oddRows += 1;
     if (cellCount > cellsMax)
-      throw new TooMuch(lines, `more than ${cellsMax.toLocaleString('en')} cells; split it`);
+      throw new CsvTooLargeError(lines, `more than ${cellsMax.toLocaleString('en')} cells; split it`);
     if (oddRows > oddRowsMax)
-      throw new TooMuch(
+      throw new CsvTooLargeError(
         lines,
         `more than ${oddRowsMax.toLocaleString('en')} rows have another number of cells`,
       );
@@ -73,14 +71,15 @@ export function parseCsv(
     });
     return { kind: 'rows', rows: rows as CsvRow[] };
   } catch (error) {
-    if (error instanceof TooMuch) return { kind: 'problem', line: error.line, message: error.message };
+    if (error instanceof CsvTooLargeError)
+      return { kind: 'problem', line: error.line, message: error.message };
     if (!(error instanceof CsvError)) throw error;
     const line = typeof error.lines === 'number' ? error.lines : 0;
     return { kind: 'problem', line, message: error.message.replace(/ at line.*$/, '') };
   }
 }
 
-class TooMuch extends Error {
+class CsvTooLargeError extends Error {
   readonly line: number;
 
   constructor(line: number, message: string) {
