@@ -4,7 +4,6 @@
 // a browser; with --promtool, the tool that checks metrics and alerts of Prometheus. Runs on any
 // Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,7 +11,6 @@ import { fileURLToPath } from 'node:url';
 import { buildPage } from './build-page.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const stamp = join(root, 'node_modules', '.wattline-lock');
 
 installPackages();
 if (!buildPage(root)) fail('the web page could not be built; see the output above.');
@@ -25,16 +23,23 @@ if (process.argv.includes('--browser')) ensureBrowser();
 if (process.argv.includes('--promtool')) ensurePromtool();
 
 function installPackages() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex');
-  const node = join(root, 'node_modules', '.bin', 'node');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock && existsSync(node)) return;
+  if (hasPackages() && existsSync(join(root, 'node_modules', '.bin', 'node'))) return;
   say('installing packages (npm ci) ...');
   // Another Node may run npm than the one that is pinned here: its engine warnings do not apply.
   if (!run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']))
     fail('npm ci failed; see its output above.');
-  writeFileSync(stamp, lock);
+}
+
+/** True if the list of installed packages, which npm writes at the end, has all locked ones. Optional ones may be for another system. */
+function hasPackages() {
+  const list = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(list)) return false;
+  const [wanted, installed] = [join(root, 'package-lock.json'), list].map(
+    (file) => JSON.parse(readFileSync(file, 'utf8')).packages,
+  );
+  return Object.entries(wanted).every(
+    ([path, { optional, integrity }]) => path === '' || optional || installed[path]?.integrity === integrity,
+  );
 }
 
 function ensureRedis() {
