@@ -1,23 +1,19 @@
-import { isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
-const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-/** An IPv6 address has 8 groups of 16 bits. The first 4 are its network. */
-const NETWORK_GROUPS = 4;
+/** An IPv6 address has 8 parts of 16 bits. The first 4 are its network. */
+const NETWORK_PARTS = 4;
 
 /**
  * The caller of an address: an IPv4 address itself, or the /64 network of an IPv6 address. The owner of an
  * IPv6 address usually has the whole network and could use a new address for each request.
  */
 export function addressGroup(address: string): string {
-  const ipv4 = IPV4_IN_IPV6.exec(address)?.[1];
-  if (ipv4 !== undefined) return ipv4;
+  // The library does not accept the name of every network interface as a zone.
   const [withoutZone = ''] = address.split('%');
-  if (!isIPv6(withoutZone)) return address;
-  const [before = '', after] = withoutZone.split('::');
-  const groupsOf = (text: string | undefined) => (text ? text.split(':') : []);
-  const first = groupsOf(before);
-  const last = groupsOf(after);
-  const zeros = after === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
-  const network = [...first, ...new Array<string>(zeros).fill('0'), ...last].slice(0, NETWORK_GROUPS);
-  return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+  if (!ipaddr.isValid(withoutZone)) return address;
+  // `process` makes an IPv4 address of an IPv6 address that contains one.
+  const parsed = ipaddr.process(withoutZone);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  const network = parsed.parts.slice(0, NETWORK_PARTS).map((part) => part.toString(16));
+  return `${network.join(':')}::/64`;
 }

@@ -291,6 +291,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
     htmlparser2: { homes: ['src/lib/xml-elements.ts'] },
+    'ipaddr.js': { homes: ['src/http/address-group.ts'] },
     negotiator: { homes: ['src/http/accept-header.ts'] },
     'p-queue': {
       homes: ['src/storage/file-cache.ts', 'src/worker-rpc/'],
