@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodRawIssue;
@@ -72,21 +73,4 @@ export function nearest(written: string, names: readonly string[]): string | und
     .filter(({ name, steps }) => steps <= Math.min(2, Math.floor(name.length / 3)))
     .sort((one, other) => one.steps - other.steps);
   return best?.name;
-}
-
-/**
- * The number of letters to insert, remove or replace (Levenshtein). No package is used, because it is short
- * and compares a few names only.
- */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [at, letter] of [...one].entries()) {
-    const next = [at + 1];
-    for (let index = 0; index < other.length; index++)
-      next.push(
-        Math.min(next[index]! + 1, row[index + 1]! + 1, row[index]! + (other[index] === letter ? 0 : 1)),
-      );
-    row = next;
-  }
-  return row[other.length]!;
 }

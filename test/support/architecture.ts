@@ -282,6 +282,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     aws4fetch: { homes: ['src/storage/sign-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },
     jose: { homes: ['src/access/', 'src/doctor/check-upstreams.ts'] },
+    'fastest-levenshtein': { homes: ['src/lib/input-words.ts'] },
     'fast-string-width': { homes: ['src/lib/display-width.ts'] },
     fastify: { homes: httpHomes },
     'fastify-type-provider-zod': { homes: httpHomes },
