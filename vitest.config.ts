@@ -60,17 +60,19 @@ const builtThreads = {
       : undefined,
 };
 
-/** Lets `vitest run --changed` follow the SQL that a module reads. */
-const sqlOfModules = {
-  name: 'sql-of-modules',
+/** Lets `vitest run --changed` follow the SQL and the Lua that a module reads. */
+const readFiles = {
+  name: 'read-files',
   enforce: 'pre' as const,
   transform(this: { addWatchFile(path: string): void }, code: string) {
     for (const path of readSqlFiles(code)) this.addWatchFile(path);
+    for (const [, file] of code.matchAll(/'lua', '(.+?)'/g))
+      this.addWatchFile(join(import.meta.dirname, 'lua', file!));
   },
 };
 
 export default defineConfig({
-  plugins: [builtThreads, sqlOfModules],
+  plugins: [builtThreads, readFiles],
   test: {
     pool: 'forks',
     execArgv: [

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
+import { join } from 'node:path';
+import { packageFolder } from './package-folder.ts';
 
-/** The version of Wattline, from the nearest package.json above this file, in `src` and in `dist/src`. */
+/** The version of Wattline. */
 export const programVersion: string = JSON.parse(
-  readFileSync(findPackageJSON(import.meta.url)!, 'utf8'),
+  readFileSync(join(packageFolder, 'package.json'), 'utf8'),
 ).version;

@@ -3,13 +3,16 @@ import type { Redis } from 'ioredis';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { formatCountOf } from '../lib/format-count.ts';
 
-/** A script is sent as its sum, and as its text only if Redis does not have it yet. */
-export interface RedisScript {
+/**
+ * A script is sent as its sum, and as its text only if Redis does not have it yet. A short script is beside
+ * the code that runs it; the script of the log is in `lua/`.
+ */
+interface RedisScript {
   lua: string;
   sha: string;
 }
 
-export type RedisValue = string | number;
+type RedisValue = string | number;
 
 export interface StoredValue {
   key: string;

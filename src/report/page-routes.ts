@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { extname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { keepFile, sendKeptFile } from '../http/kept-file.ts';
 import { openOnce } from '../lib/open-once.ts';
+import { packageFolder } from '../lib/package-folder.ts';
 
 /** The page loads scripts, styles and data from its own host only. Inline scripts and styles are refused. */
 const POLICY = Object.entries({
@@ -65,13 +65,8 @@ export async function registerPage(app: FastifyInstance, folder: string | undefi
   rejectOtherMethods(app, '/', ['GET']);
 }
 
-/**
- * The folder of the built page in this package, for `src` and for `dist/src`; undefined if it is not built.
- */
+/** The folder of the built page; undefined if it is not built. */
 export function pageFolder(): string | undefined {
-  for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
-    const folder = join(at, 'dist-web');
-    if (existsSync(join(folder, 'index.html'))) return folder;
-    if (dirname(at) === at) return undefined;
-  }
+  const folder = join(packageFolder, 'dist-web');
+  return existsSync(join(folder, 'index.html')) ? folder : undefined;
 }

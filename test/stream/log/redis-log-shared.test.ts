@@ -4,7 +4,6 @@ import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
 import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
-import { pageScript } from '../../../src/stream/log/redis/redis-scripts.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { identitiesOf, openTestRedisLog, readToTail } from '../../support/redis-log.ts';
@@ -128,9 +127,9 @@ describe('two processes on one log in Redis', () => {
     const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
     onTestFinished(() => redis.close());
     let following: Offset | undefined;
-    const run: typeof redis.run = async (script, ...rest) => {
-      const answer = await redis.run(script, ...rest);
-      if (script === pageScript && following === undefined) {
+    const run: typeof redis.run = async (script, keys, values, ...rest) => {
+      const answer = await redis.run(script, keys, values, ...rest);
+      if (values[0] === 'page' && following === undefined) {
         const { firstOffset } = await a.append(telemetryBatch(1, { first: 10 }));
         await b.waitFor(firstOffset, never);
         following = firstOffset;

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { EncodedBatch } from '../../../contract/encode-messages.ts';
-import type { Offset } from '../../../contract/offset.ts';
+import { type Offset, offsetOf } from '../../../contract/offset.ts';
 import type { Logger } from '../../../lib/logger.ts';
+import { packageFolder } from '../../../lib/package-folder.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
 import { MEBIBYTE } from '../../../lib/units.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
-import type { RedisValue, StoredValue } from '../../../redis/redis-script.ts';
+import { redisScript, type StoredValue } from '../../../redis/redis-script.ts';
+import { SEQUENCER_LEAD_MS } from '../append-queue.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import {
   type Entry,
@@ -15,18 +19,10 @@ import {
   messagesKeyOf,
   offsetOfEntryId,
   offsetParts,
+  REDIS_FORMAT,
   readLogHead,
   readSpan,
 } from './redis-replies.ts';
-import {
-  appendScript,
-  argumentsOf,
-  type HistoryName,
-  lookScript,
-  type NamedScript,
-  pageScript,
-  trimScript,
-} from './redis-scripts.ts';
 import { createRedisTail, type TailListeners } from './redis-tail.ts';
 import { repeatUntilAnswered } from './repeat-until-answered.ts';
 
@@ -75,10 +71,24 @@ interface RedisStoreOptions {
   logger: Logger;
 }
 
+const script = redisScript(readFileSync(join(packageFolder, 'lua', 'redis-log.lua'), 'utf8'));
+/** The functions of the script. */
+type ScriptCall = 'look' | 'append' | 'page' | 'trim';
+
+/** Chunks of one page, and chunks that one call trims. Other scripts wait meanwhile. */
+const PAGE_CHUNKS_MAX = 512;
+const TRIM_CHUNKS_MAX = 500;
 /** Bytes of one page beyond its first chunk. */
 const PAGE_BYTES_MAX = 4 * MEBIBYTE;
 /** Redis keeps the answer to an append for this long, because the append may be repeated. */
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
+/** The offsets of one millisecond. */
+const OFFSETS_PER_MS = Number(offsetOf(1));
+/**
+ * Clocks of processes may differ by this much. A new epoch skips offsets that a process with a fast clock may
+ * have assigned.
+ */
+const CLOCKS_APART_MS = SEQUENCER_LEAD_MS;
 
 /**
  * Opens the chunks of a workgroup, and creates them if needed.
@@ -97,27 +107,26 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   const stops: Array<() => unknown> = [];
   const tail = createRedisTail({ workgroupId, sender, logger });
 
-  /** Runs a script that begins with `history`, and applies the head in its answer. */
-  const runKnowing = async <Name extends string>(
-    script: NamedScript<Name | HistoryName>,
+  const call = (name: ScriptCall, keys: readonly string[], values: object, stored?: StoredValue) =>
+    redis.run(script, keys, [name, JSON.stringify(values)], stored);
+
+  /** Calls a function that compares the log with `known`, and applies the head in its answer. */
+  const callKnowing = async (
+    name: ScriptCall,
     keys: readonly string[],
     nowMs: UtcMs,
-    values: Readonly<Record<Name, RedisValue>>,
+    values: object,
     stored?: StoredValue,
   ) => {
-    const { known } = tail;
-    const { ms, sequence } = offsetParts(known.lastOffset);
+    const { epoch, generation, lastOffset, nextOrdinal } = tail.known;
     const newEpoch = randomUUID();
     const knowledge = {
-      knownEpoch: known.epoch,
-      knownGeneration: known.generation,
-      knownMs: ms,
-      knownSequence: sequence,
-      knownOrdinal: known.nextOrdinal,
+      known: { epoch, generation, ...offsetParts(lastOffset), ordinal: nextOrdinal },
       newEpoch,
-      nowMs,
+      newEpochMs: nowMs + CLOCKS_APART_MS,
+      format: REDIS_FORMAT,
     };
-    const ran = await redis.run(script, keys, argumentsOf(script, { ...knowledge, ...values }), stored);
+    const ran = await call(name, keys, { ...knowledge, ...values }, stored);
     const answer = ran as [Fields, ...unknown[]];
     const head = readLogHead(answer[0]);
     if (tail.known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
@@ -127,17 +136,16 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   const trimBefore = async (offset: Offset): Promise<void> => {
-    const { ms, sequence } = offsetParts(offset);
+    const values = { beforeId: entryIdOf(offset), chunksMax: TRIM_CHUNKS_MAX };
     for (;;) {
       const known = tail.known;
-      const values = argumentsOf(trimScript, { beforeMs: ms, beforeSequence: sequence });
-      const [head, removed] = (await redis.run(trimScript, logKeys, values)) as [Fields | null, number];
+      const [head, removed] = (await call('trim', logKeys, values)) as [Fields | null, number];
       if (!tail.continues(head, known)) return tail.doubt();
       if (removed === 0) return;
     }
   };
 
-  await runKnowing(lookScript, logKeys, options.clock.now(), { positionMs: 0, positionSequence: 0 });
+  await callKnowing('look', logKeys, options.clock.now(), { position: offsetParts(0n) });
 
   return {
     get known() {
@@ -148,9 +156,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, tail.takeNews));
     },
     async look(position, nowMs) {
-      const { ms, sequence } = offsetParts(position);
-      const values = { positionMs: ms, positionSequence: sequence };
-      const { head, answer } = await runKnowing(lookScript, logKeys, nowMs, values);
+      const { head, answer } = await callKnowing('look', logKeys, nowMs, { position: offsetParts(position) });
       const [, before, at] = answer;
       return { before: readSpan(before), at: readSpan(at), lastOffset: head.lastOffset };
     },
@@ -160,33 +166,34 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       const chunkNumber = ++chunksSent;
       const messages = { key: key(`messages:${sender}:${chunkNumber}`), value, keptMs };
       const keys = [...logKeys, key(`sender:${sender}`), messages.key];
-      const seen = readTo === undefined ? undefined : offsetParts(readTo);
       const values = {
         sender,
         chunkNumber,
         answerKeptMs: ANSWER_KEPT_MS,
-        messages: count,
+        nowMs,
+        offsetsPerMs: OFFSETS_PER_MS,
+        count,
         bytes: value.length,
         newsChannel: channel,
-        readToMs: seen?.ms ?? '',
-        readToSequence: seen?.sequence ?? '',
+        readTo: readTo === undefined ? undefined : offsetParts(readTo),
       };
       const { answer } = await repeatUntilAnswered(redis, () =>
-        runKnowing(appendScript, keys, nowMs, values, messages),
+        callKnowing('append', keys, nowMs, values, messages),
       );
       const [, first, ordinal] = answer;
       if (first === null) return 'outdated';
       return placeChunk(chunk, offsetOfEntryId(String(first))!, Number(String(ordinal)));
     },
     async page(from, to, messagesWanted) {
-      const values = argumentsOf(pageScript, {
+      const values = {
         firstId: entryIdOf(from),
         lastId: to === undefined ? '+' : entryIdOf(to),
         messagesWanted,
+        chunksMax: PAGE_CHUNKS_MAX,
         bytesMax: PAGE_BYTES_MAX,
-      });
+      };
       const known = tail.known;
-      const answer = await redis.run(pageScript, logKeys, values);
+      const answer = await call('page', logKeys, values);
       const [head, entries] = answer as [Fields | null, Entry[]];
       if (!tail.continues(head, known)) return { kind: 'changed' };
       const { epoch } = tail.known;
