@@ -50,14 +50,14 @@ export function createHibernation(options: HibernationOptions): Hibernation {
   const rolledUpAtMs = new Map<string, UtcMs>();
   const hibernated = new Map<string, WorkgroupStatus>();
 
-  const isCovered = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
+  const hasAlertChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
 
-  /** A workgroup hibernates after a roll-up. */
-  const computedAtMs = (workgroupId: string) => rolledUpAtMs.get(workgroupId) ?? clock.now();
+  /** Always known, because a worker rolls a workgroup up just before it hibernates. */
+  const computedAtMs = (workgroupId: string) => rolledUpAtMs.get(workgroupId)!;
 
   async function isDone(workgroupId: string): Promise<boolean> {
     // Alerts are not judged while a workgroup hibernates, and people want to learn about a silent device.
-    if (isCovered(workgroupId)) return false;
+    if (hasAlertChannels(workgroupId)) return false;
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
     const isExporting = await options.isExporting(workgroupId);
@@ -74,8 +74,9 @@ export function createHibernation(options: HibernationOptions): Hibernation {
 
   /**
    * The stream deletes its messages long before the workgroup wakes, so its snapshot must have all of them.
+   * @returns false if this failed
    */
-  async function storeAll(workgroupId: string): Promise<boolean> {
+  async function tryStoreSnapshot(workgroupId: string): Promise<boolean> {
     try {
       if (config.storage.s3) {
         await stages.commit(workgroupId, new AbortController().signal, { isComplete: true });
@@ -94,7 +95,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     async assess(workgroupId): Promise<ClosedShardState> {
       const end = await news?.headOf(workgroupId);
       const assessed = await idleNotes.assess(assignmentOf(workgroupId), end);
-      const state = assessed === 'idle' && isCovered(workgroupId) ? 'behind' : assessed;
+      const state = assessed === 'idle' && hasAlertChannels(workgroupId) ? 'behind' : assessed;
       if (state === 'behind' || state === 'due') return state;
       const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
       if (!written && !status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
@@ -102,7 +103,9 @@ export function createHibernation(options: HibernationOptions): Hibernation {
       return state;
     },
     mayHibernate: async (workgroupId) =>
-      (await isDone(workgroupId)) && (await hasAllOfStream(workgroupId)) && (await storeAll(workgroupId)),
+      (await isDone(workgroupId)) &&
+      (await hasAllOfStream(workgroupId)) &&
+      (await tryStoreSnapshot(workgroupId)),
     async onHibernated(workgroupId) {
       const end = ends.get(workgroupId);
       ends.delete(workgroupId);

@@ -44,7 +44,7 @@ function setUp(settings: Record<string, unknown> = {}) {
   });
   mkdirSync(dirname(warehousePath(assignment)), { recursive: true });
   writeFileSync(warehousePath(assignment), 'a warehouse');
-  return { clock, hibernation, status, answers, exporting };
+  return { clock, config, workgroups, hibernation, status, answers, exporting };
 }
 
 test('a day that begins between the last roll-up and the close of a workgroup makes it due', async () => {
@@ -88,9 +88,21 @@ test('a workgroup does not hibernate while it imports, backfills or exports, or 
   await status.close();
 });
 
+const alerts = { channels: [{ id: 'me', webhook: { url: 'https://example.com/alert' } }] };
+
 test('a workgroup with alerts does not hibernate, because alerts are judged only while it is open', async () => {
-  const alerts = { channels: [{ id: 'me', webhook: { url: 'https://example.com/alert' } }] };
   const { hibernation, status } = setUp({ alerts });
   expect(await hibernation.mayHibernate('home')).toBe(false);
+  await status.close();
+});
+
+test('a workgroup that gets an alert channel while it hibernates is behind', async () => {
+  const { config, workgroups, hibernation, status } = setUp();
+  hibernation.noteRollUp('home');
+  expect(await hibernation.mayHibernate('home')).toBe(true);
+  await hibernation.onHibernated('home');
+  expect(await hibernation.assess('home')).toBe('idle');
+  workgroups.replace(configSchema.parse({ ...config, alerts }));
+  expect(await hibernation.assess('home')).toBe('behind');
   await status.close();
 });
