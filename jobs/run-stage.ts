@@ -70,7 +70,7 @@ export async function runStage(
       error: message,
       retryable: isRetryable(error),
     };
-    // The original text is logged for finding the cause.
+    // The original text is logged so that the cause can be found.
     logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'stage.failed');
     throw error;
   } finally {

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { runStage } from '../../jobs/run-stage.ts';
 import { createStageProgress } from '../../jobs/stage-health.ts';
 import type { StageDefinition, StageRun, StageWork } from '../../jobs/stages.ts';
+import { TerminalError, TransientError } from '../../src/lib/errors.ts';
+import { createForwardingLogger } from '../../src/lib/logger.ts';
 import { steadyClockOf, systemClock } from '../../src/lib/time.ts';
-import { recordingLog } from '../http/start-http-server.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
   const idle = async () => undefined;
@@ -28,8 +29,9 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     timeLimitMs: () => timeLimitMs,
   });
   const runs: StageRun[] = [];
-  const events: Array<[string, Record<string, unknown>]> = [];
-  const facts = { stages, workgroupId: 'a', progress, logger: recordingLog(events) };
+  const events: unknown[] = [];
+  const logger = createForwardingLogger((line) => events.push(JSON.parse(line)));
+  const facts = { stages, workgroupId: 'a', progress, logger };
   const run = (signal: AbortSignal) =>
     runStage(definition, { ...facts, onEnded: (ended) => runs.push(ended) }, signal);
   return { run, runs, events, health: () => progress.health()[0]! };
@@ -71,18 +73,30 @@ test('each run is reported with its duration and whether it has failed, and logg
     { workgroupId: 'a', ...facts, hasFailed: true },
   ]);
   expect(events).toEqual([
-    [
-      'stage.done',
-      {
-        workgroup: 'a',
-        stage: 'poll',
-        durationMs: expect.any(Number),
-        messages: 3,
-        nextOffset: '1152921504606846976',
-      },
-    ],
-    ['stage.failed', expect.objectContaining({ workgroup: 'a', ...facts })],
+    {
+      level: 'debug',
+      msg: 'stage.done',
+      workgroup: 'a',
+      ...facts,
+      messages: 3,
+      nextOffset: '1152921504606846976',
+    },
+    expect.objectContaining({ msg: 'stage.failed', workgroup: 'a', ...facts }),
   ]);
+});
+
+test.each([
+  ['a problem that can end by itself', new TransientError('Away', 'no'), { level: 'warn', retryable: true }],
+  ['a bug', new Error('no'), { level: 'warn', retryable: true }],
+  [
+    'a problem that a person must solve',
+    new TerminalError('Wrong', 'no'),
+    { level: 'error', retryable: false },
+  ],
+])('%s is logged with its level, and whether a retry makes sense', async (_, error, expected) => {
+  const { run, events } = setUp(() => Promise.reject(error));
+  await expect(run(new AbortController().signal)).rejects.toBe(error);
+  expect(events).toMatchObject([{ msg: 'stage.failed', ...expected }]);
 });
 
 test('a stage does not begin after the worker was told to stop', async () => {
