@@ -6,7 +6,7 @@ interface FairSlots {
   /**
    * Takes a place, or waits for one.
    * @returns a function that gives the place back
-   * @throws `refused()` if the owner has too much work that waits
+   * @throws `refusedError()` if the owner has too much work that waits
    */
   take(owner: string): Promise<() => void>;
 }
@@ -17,7 +17,7 @@ interface FairSlotsOptions {
    * take.
    */
   ownMax: number;
-  /** The maximum number of work that waits, of all owners. See `hasShare` for one owner. */
+  /** Most requests that may wait, of all owners. See `hasShare` for one owner. */
   waitingMax: number;
   refusedError(): Error;
 }
