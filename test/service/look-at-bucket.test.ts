@@ -1,35 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { configSchema } from '../../src/config/config.ts';
-import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
-import { followStreams, lookAtBucket } from '../../src/service/follow-news.ts';
+import { lookAtBucket } from '../../src/service/look-at-bucket.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** A worker that writes down its news. */
-function setUp() {
-  const told: string[] = [];
-  return { told, worker: { noteNews: (workgroupId: string) => void told.push(workgroupId) } };
-}
-
-test('messages that nobody reads are no news: of a workgroup with an upstream, and of a removed one', () => {
-  const { told, worker } = setUp();
-  const upstream = { url: 'https://example.com', workgroup: 'acme' };
-  const config = configSchema.parse({ workgroups: [{ id: 'home' }, { id: 'copy', upstream }] });
-  followStreams(worker, {
-    workgroups: createWorkgroups(config),
-    news: {
-      onAppended: (listener) => {
-        for (const workgroupId of ['removed', 'copy', 'home']) listener(workgroupId);
-      },
-    },
-  });
-  expect(told).toEqual(['home']);
-});
-
 test('a workgroup looks only at later commits than its own, and is run if another owner made one', async () => {
-  const { told, worker } = setUp();
+  const told: string[] = [];
+  const worker = { noteNews: (workgroupId: string) => void told.push(workgroupId) };
   const status = createStatusBook({ dataDir: tempDir(), clock: systemClock, logger: silentLogger });
   onTestFinished(() => status.close());
   const looked: unknown[] = [];
