@@ -1,5 +1,4 @@
 import type { EnergyStream } from '../config/energy-stream.ts';
-import { tableNameSchema } from '../contract/messages.ts';
 
 /** An energy stream that reads a field. */
 export interface FieldUse {
@@ -16,10 +15,9 @@ export interface FieldUse {
 
 /** Lists the energy streams that read each field of a table. Fields that no stream reads are missing. */
 export function listFieldUses(table: string, streams: readonly EnergyStream[]): Map<string, FieldUse[]> {
-  const name = tableNameSchema.parse(table);
   const uses = new Map<string, FieldUse[]>();
   for (const [position, stream] of streams.entries()) {
-    if (stream.table !== name) continue;
+    if (stream.table !== table) continue;
     const { field, unitField, method, unit, as } = stream;
     const add = (used: string, { isUnit }: { isUnit: boolean }) =>
       uses.set(used, [
