@@ -1,6 +1,6 @@
 import type { Workgroups } from '../src/config/workgroups.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { startSystemTimer } from '../src/lib/timer.ts';
+import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { assessShards } from './assess-shards.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import type { ShardDemand } from './shard-demand.ts';
@@ -38,6 +38,7 @@ interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> 
    */
   isAwakeElsewhere(workgroupId: string): boolean;
   place(): WorkerPlace;
+  startTimer?: StartTimer;
   logger: Logger;
 }
 
@@ -45,7 +46,7 @@ interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> 
 const LET_OTHERS_MS = 300;
 
 export function createWakeUps(options: WakeUpsOptions): WakeUps {
-  const { workgroups, ownedShards, demand, isAwakeElsewhere } = options;
+  const { workgroups, ownedShards, demand, isAwakeElsewhere, startTimer = startSystemTimer } = options;
   const due = new Map<string, Set<StageName>>();
 
   const isConfigured = (workgroupId: string) => workgroups.get(workgroupId) !== undefined;
@@ -82,7 +83,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
       if (ownedShards.isOwned(workgroupId) || place === 'only') demand.want(workgroupId);
       // Other workers get the same news. One of them can have read everything when this one assesses it.
       else if (place === 'below-share') void assess([workgroupId]);
-      else startSystemTimer(LET_OTHERS_MS, () => void assess([workgroupId]));
+      else startTimer(LET_OTHERS_MS, () => void assess([workgroupId]));
     },
     noteDue,
     takeDue(workgroupId) {

@@ -3,8 +3,7 @@ import type { ShardLoop } from '../../jobs/start-shard-loop.ts';
 import { createWakeUps, type WorkerPlace } from '../../jobs/wake-ups.ts';
 import type { ClosedShardState } from '../../jobs/worker-dependencies.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { settle } from '../support/test-clock.ts';
-import { until } from '../support/until.ts';
+import { createTestClock, settle } from '../support/test-clock.ts';
 
 type Options = Parameters<typeof createWakeUps>[0];
 
@@ -17,6 +16,7 @@ function setUp(
   } = {},
 ) {
   const { place = 'only', states = {}, withoutNews } = options;
+  const clock = createTestClock();
   const done: string[] = [];
   const configured = ['open', 'mine', 'theirs', 'closed', 'another'];
   const loop = {
@@ -42,9 +42,10 @@ function setUp(
       if (state instanceof Error) throw state;
       return state;
     },
+    startTimer: clock.startTimer,
     logger: silentLogger,
   });
-  return { wakeUps, done };
+  return { wakeUps, done, clock };
 }
 
 test.each<[about: string, workgroupId: string, place: WorkerPlace, done: string[]]>([
@@ -67,12 +68,11 @@ test.each<[about: string, workgroupId: string, place: WorkerPlace, done: string[
 });
 
 test('news are assessed later by a worker that has its share, so that others are first', async () => {
-  const { wakeUps, done } = setUp({ place: 'full', states: { closed: 'behind' } });
+  const { wakeUps, done, clock } = setUp({ place: 'full', states: { closed: 'behind' } });
   wakeUps.noteNews('closed');
-  // No timer can ring between these promises.
-  for (let turn = 0; turn < 20; turn++) await undefined;
+  await clock.advance(299);
   expect(done).toEqual([]);
-  await until('the shard is assessed', () => done.length > 1);
+  await clock.advance(1);
   expect(done).toEqual(['assess closed', 'want closed']);
 });
 
