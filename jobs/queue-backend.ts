@@ -104,7 +104,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   const workerId = randomUUID();
   const released = releasedChannel(KEY_PREFIX);
   // Lease commands fail soon, because the lease runs out meanwhile. Queue commands wait for the store.
-  const { commands: leaseConnection, news: toldConnection } = await createRedisClients({
+  const { commands: leaseConnection, subscriber: toldConnection } = await createRedisClients({
     url,
     commandTimeoutMs: COMMAND_TIMEOUT_MS,
     isWatched: () => true,

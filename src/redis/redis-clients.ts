@@ -9,8 +9,8 @@ const RECONNECT_AFTER_MS_MAX = SECOND_MS;
 const SENTINEL_PORT = 26_379;
 
 /**
- * Creates the two clients of a connection: one for commands, one for news. They are not connected yet. All
- * clients of a service are made here, so this is the place for options such as those of TLS.
+ * Creates the two clients of a connection: one for commands, one for subscriptions. They are not connected
+ * yet. All clients of a service are made here, so this is the place for options such as those of TLS.
  * @param options.isWatched false during the start. Sentinels that lead nowhere then end it
  */
 export async function createRedisClients(options: {
@@ -18,7 +18,7 @@ export async function createRedisClients(options: {
   sentinels?: readonly string[] | undefined;
   commandTimeoutMs?: number;
   isWatched: () => boolean;
-}): Promise<{ commands: Redis; news: Redis }> {
+}): Promise<{ commands: Redis; subscriber: Redis }> {
   const { url, commandTimeoutMs = COMMAND_TIMEOUT_MS, isWatched } = options;
   const { hostname, protocol } = new URL(url);
   // Loaded at first use, because it takes a tenth of the CPU of a start, and most services have no Redis.
@@ -44,7 +44,7 @@ export async function createRedisClients(options: {
     reconnectOnError: (error) => error.message.includes('READONLY'),
     ...found,
   });
-  const news = new Redis(url, {
+  const subscriber = new Redis(url, {
     maxRetriesPerRequest: null,
     retryStrategy,
     lazyConnect: true,
@@ -52,14 +52,14 @@ export async function createRedisClients(options: {
     autoResubscribe: false,
     ...found,
   });
-  for (const redis of [commands, news]) {
+  for (const redis of [commands, subscriber]) {
     redis.on('error', () => {
       // The library handles only the first error of a connection. TLS may emit a second one, which would end
       // the process.
       redis.stream?.on('error', () => undefined);
     });
   }
-  return { commands, news };
+  return { commands, subscriber };
 }
 
 /** The settings to reach the sentinels. All use the settings of the first address. */

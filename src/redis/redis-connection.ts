@@ -11,7 +11,7 @@ import {
 import { createRedisSubscriptions, type RedisSubscriptions } from './redis-subscriptions.ts';
 import { watchOutage } from './watch-outage.ts';
 
-/** The Redis connections that all logs of a process share: one for commands, one for news. */
+/** The Redis connections that all logs of a process share: one for commands, one for subscriptions. */
 export interface RedisConnection extends RedisSubscriptions {
   /** True if commands can be sent now. */
   readonly isReady: boolean;
@@ -55,6 +55,8 @@ interface RedisConnectionOptions {
   replicasMin?: number;
   /** The purpose of the connection. Default: `stream`, whose messages must not be lost. */
   use?: 'stream' | 'queue';
+  /** A command without an answer fails after this time, and the connection is opened again. Default: 4 s. */
+  commandTimeoutMs?: number;
   logger: Logger;
 }
 
@@ -66,7 +68,10 @@ interface RedisConnectionOptions {
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, replicasMin = 0, use = 'stream', logger } = options;
   const { host, hostname } = new URL(url);
-  const { commands, news } = await createRedisClients({ ...options, isWatched: () => outage.isWatched() });
+  const { commands, subscriber } = await createRedisClients({
+    ...options,
+    isWatched: () => outage.isWatched(),
+  });
   const outage = watchOutage(commands, host, use, logger);
   const readyListeners = new Set<() => void>();
   const tellReady = () => {
@@ -77,21 +82,21 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   const refusedError = (reply: string) =>
     new TransientError(
       'RedisRefused',
-      `Redis at ${host} refused: ${describeReply(reply).replaceAll('stream.redisUrl', `${use}.redisUrl`)}`,
+      `Redis at ${host} refused: ${describeReply(reply, `${use}.redisUrl`)}`,
     );
-  let settingsWarned = '';
-  const lookAtSettings = async () => {
-    // Schedules that the queue loses are written again.
+  let lastWarning = '';
+  const warnOfSettings = async () => {
+    // Schedules that the queue loses are written again, so its settings need no warning.
     if (use === 'queue') return;
-    settingsWarned = await warnOfRedisSettings(commands, settingsWarned, logger);
+    lastWarning = await warnOfRedisSettings(commands, lastWarning, logger);
   };
 
   try {
-    await Promise.all([commands.connect(), news.connect()]);
-    await lookAtSettings();
+    await Promise.all([commands.connect(), subscriber.connect()]);
+    await warnOfSettings();
   } catch (error) {
     commands.disconnect();
-    news.disconnect();
+    subscriber.disconnect();
     if (error instanceof TerminalError)
       throw new TerminalError(error.code, `Redis at ${host} cannot be used for the stream: ${error.message}`);
     const problem = outage.lastProblem() ?? errorMessage(error);
@@ -112,10 +117,10 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   }
   outage.begin();
   commands.on('ready', () => {
-    lookAtSettings().catch(() => undefined);
+    warnOfSettings().catch(() => undefined);
     tellReady();
   });
-  const subscriptions = createRedisSubscriptions(news, {
+  const subscriptions = createRedisSubscriptions(subscriber, {
     asFailure: (error) => (isReply(error) ? refusedError(error.message) : error),
     onSubscribed: tellReady,
   });
@@ -133,6 +138,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
       if (error instanceof TransientError || error instanceof TerminalError) throw error;
       // The original error contains the command and its values, so it is not passed on.
       if (isReply(error)) throw refusedError(error.message);
+      // The connection can be dead although it looks open. Then only a new one reaches Redis.
       if (isReady()) commands.disconnect(true);
       throw new TransientError('RedisAnswerLost', `the connection to Redis at ${host} was lost`);
     }
@@ -155,7 +161,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     close() {
       outage.end();
       commands.disconnect();
-      news.disconnect();
+      subscriber.disconnect();
     },
   };
 }

@@ -97,22 +97,26 @@ function requireVersion(version: string | undefined): void {
   );
 }
 
-const REFUSALS: Readonly<Record<string, string>> = {
+const refusalsOf = (urlSetting: string): Readonly<Record<string, string>> => ({
   OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
   MISCONF: 'it cannot write to its disk: read its own log',
   READONLY: 'it is a replica now: the address must lead to the master',
   LOADING: 'it is reading its data after a start',
   NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
-  NOAUTH: 'it wants a password: set it in stream.redisUrl',
-  WRONGPASS: 'the user or the password in stream.redisUrl is wrong, or the user is off',
+  NOAUTH: `it wants a password: set it in ${urlSetting}`,
+  WRONGPASS: `the user or the password in ${urlSetting} is wrong, or the user is off`,
   NOPERM:
     'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
-};
+});
 
-/** Explains an error reply to a person, or returns its first words if it is not known. */
-export function describeReply(message: string): string {
-  const code = Object.keys(REFUSALS).find((one) => new RegExp(`\\b${one}\\b`).test(message));
-  return code ? REFUSALS[code]! : message.slice(0, REPLY_CHARACTERS_MAX);
+/**
+ * Explains an error reply to a person, or returns its first words if it is not known.
+ * @param urlSetting the setting with the address of the server
+ */
+export function describeReply(message: string, urlSetting: 'stream.redisUrl' | 'queue.redisUrl'): string {
+  const refusals = refusalsOf(urlSetting);
+  const code = Object.keys(refusals).find((one) => new RegExp(`\\b${one}\\b`).test(message));
+  return code ? refusals[code]! : message.slice(0, REPLY_CHARACTERS_MAX);
 }
 
 const REPLY_CHARACTERS_MAX = 200;

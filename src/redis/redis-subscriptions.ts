@@ -20,7 +20,7 @@ export interface RedisSubscriptions {
  * @param onSubscribed called when all subscriptions were made again
  */
 export function createRedisSubscriptions(
-  news: Redis,
+  subscriber: Redis,
   {
     asFailure = (error) => error,
     onSubscribed = () => undefined,
@@ -28,31 +28,31 @@ export function createRedisSubscriptions(
 ): RedisSubscriptions {
   const patternListeners = new Map<string, (channel: string) => void>();
   const channelListeners = new Map<string, (news: string) => void>();
-  news.on('ready', () => {
+  subscriber.on('ready', () => {
     const channels = [...channelListeners.keys()];
     const patterns = [...patternListeners.keys()];
     Promise.all([
-      channels.length > 0 && news.subscribe(...channels),
-      patterns.length > 0 && news.psubscribe(...patterns),
+      channels.length > 0 && subscriber.subscribe(...channels),
+      patterns.length > 0 && subscriber.psubscribe(...patterns),
     ]).then(onSubscribed, () => undefined);
   });
-  news.on('pmessage', (pattern, channel) => patternListeners.get(pattern)?.(channel));
-  news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
+  subscriber.on('pmessage', (pattern, channel) => patternListeners.get(pattern)?.(channel));
+  subscriber.on('message', (channel, message) => channelListeners.get(channel)?.(message));
   return {
     async subscribePattern(pattern, listener) {
       patternListeners.set(pattern, listener);
-      await news.psubscribe(pattern).catch((error) => {
+      await subscriber.psubscribe(pattern).catch((error) => {
         throw asFailure(error);
       });
     },
     async subscribe(channel, listener) {
       channelListeners.set(channel, listener);
-      await news.subscribe(channel).catch((error) => {
+      await subscriber.subscribe(channel).catch((error) => {
         throw asFailure(error);
       });
       return async () => {
         channelListeners.delete(channel);
-        if (news.status === 'ready') await news.unsubscribe(channel);
+        if (subscriber.status === 'ready') await subscriber.unsubscribe(channel);
       };
     },
   };
