@@ -7,7 +7,7 @@
 
 -- name: find_upload
 -- Returns an earlier upload with the same rows.
-SELECT upload_id::DOUBLE AS upload_id, row_count::DOUBLE AS row_count, revision,
+SELECT upload_id::DOUBLE AS upload_id, row_count::DOUBLE AS row_count, revision::DOUBLE AS revision,
   received_at_ms::DOUBLE AS received_at_ms
 FROM upload WHERE kind = $kind AND content_hash = $content_hash ORDER BY upload_id DESC LIMIT 1;
 

@@ -6,65 +6,46 @@
 -- Why     Sending the same rows again changes nothing. A row that covers a current row only in part is
 --         refused, because the rest would be lost.
 
--- name: find_current_intervals
--- Finds the current readings of the meters and times of the upload.
+-- name: create_current_row
+-- Creates the table for the current rows. One of the three statements below fills it.
 -- current_row:
 --   row_id                              rowid in the target table, which stays the same in a transaction
 --   meter_code, scenario, granularity   see create_incoming
 --   start_ms, end_ms, amount_wh         see create_incoming
---   direction, quality                  see create_incoming
---   revision, received_at_ms
-CREATE OR REPLACE TEMP TABLE current_row AS
-SELECT
-  meter_reading.rowid AS row_id,
-  meter_reading.meter_code,
-  '' AS scenario,
-  '' AS granularity,
-  meter_reading.start_ms,
-  meter_reading.end_ms,
-  meter_reading.energy_wh AS amount_wh,
-  meter_reading.direction,
-  meter_reading.quality,
-  meter_reading.revision,
-  meter_reading.received_at_ms
+--   direction, quality                  see create_incoming; of a budget null
+--   revision
+--   received_at_ms                      null: a value of a register. Only the refusal of a partly covered
+--                                       row shows it, and such a value is never partly covered
+CREATE OR REPLACE TEMP TABLE current_row (
+  row_id BIGINT, meter_code VARCHAR, scenario VARCHAR, granularity VARCHAR, start_ms BIGINT, end_ms BIGINT,
+  amount_wh DOUBLE, direction VARCHAR, quality VARCHAR, revision INTEGER, received_at_ms BIGINT
+);
+
+-- name: find_current_intervals
+-- Finds the current readings of the meters and times of the upload.
+INSERT INTO current_row BY NAME
+SELECT meter_reading.rowid AS row_id, meter_reading.meter_code, '' AS scenario, '' AS granularity,
+  meter_reading.start_ms, meter_reading.end_ms, meter_reading.energy_wh AS amount_wh, meter_reading.direction,
+  meter_reading.quality, meter_reading.revision, meter_reading.received_at_ms
 FROM meter_reading JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded.to_ms
   AND meter_reading.end_ms > uploaded.from_ms;
 
 -- name: find_current_registers
--- Finds the current register values of the meters and times of the upload, as find_current_intervals does.
--- received_at_ms is null: only the refusal of a partly covered row shows it, and a register value is never
--- partly covered.
-CREATE OR REPLACE TEMP TABLE current_row AS
-SELECT
-  meter_register.rowid AS row_id,
-  meter_register.meter_code,
-  '' AS scenario,
-  '' AS granularity,
-  meter_register.at_ms AS start_ms,
-  meter_register.at_ms AS end_ms,
-  meter_register.value_wh AS amount_wh,
-  meter_register.direction,
-  meter_register.quality,
-  meter_register.revision,
-  NULL::BIGINT AS received_at_ms
+-- Finds the current register values of the meters and times of the upload.
+INSERT INTO current_row BY NAME
+SELECT meter_register.rowid AS row_id, meter_register.meter_code, '' AS scenario, '' AS granularity,
+  meter_register.at_ms AS start_ms, meter_register.at_ms AS end_ms, meter_register.value_wh AS amount_wh,
+  meter_register.direction, meter_register.quality, meter_register.revision
 FROM meter_register JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded.from_ms AND uploaded.to_ms;
 
 -- name: find_current_budgets
--- Finds the current budgets of the meters and times of the upload, as find_current_intervals does.
-CREATE OR REPLACE TEMP TABLE current_row AS
-SELECT
-  budget.rowid AS row_id,
-  budget.meter_code,
-  budget.scenario,
-  granularity(budget.period_start, budget.period_end) AS granularity,
-  epoch_ms(budget.period_start) AS start_ms,
-  epoch_ms(budget.period_end + 1) AS end_ms,
-  budget.energy_wh::DOUBLE AS amount_wh,
-  NULL::VARCHAR AS direction,
-  NULL::VARCHAR AS quality,
-  budget.revision,
+-- Finds the current budgets of the meters and times of the upload.
+INSERT INTO current_row BY NAME
+SELECT budget.rowid AS row_id, budget.meter_code, budget.scenario,
+  granularity(budget.period_start, budget.period_end) AS granularity, epoch_ms(budget.period_start) AS start_ms,
+  epoch_ms(budget.period_end + 1) AS end_ms, budget.energy_wh AS amount_wh, budget.revision,
   budget.uploaded_at_ms AS received_at_ms
 FROM budget JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE budget.replaced_by IS NULL AND epoch_ms(budget.period_start) < uploaded.to_ms
@@ -160,9 +141,14 @@ SELECT DISTINCT row_id FROM overlap WHERE NOT is_same;
 
 -- name: count_upload
 -- Counts the results of an upload.
+-- Columns:
+--   row_count        rows of the upload
+--   stored_count     of these, the rows that are not stored yet
+--   revision         the highest revision of its rows
+--   replaced_count   stored rows that no longer count
 SELECT
   count(*)::DOUBLE AS row_count,
   count(*) FILTER (NOT is_same)::DOUBLE AS stored_count,
-  max(revision) AS revision,
+  max(revision)::DOUBLE AS revision,
   (SELECT count(*) FROM replaced_row)::DOUBLE AS replaced_count
 FROM incoming;

@@ -139,6 +139,7 @@ const CONFLICTS_MAX = 1_000n;
 
 /** Marks the incoming rows that are new or replace others. @returns the rows that would cut a current one */
 async function markChanges(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
+  await query(connection, 'upload/create_current_row');
   await query(connection, statements[kind].current);
   await query(connection, 'upload/find_same_places');
   await query(connection, 'upload/find_overlaps');
