@@ -38,10 +38,11 @@ SELECT DISTINCT site FROM absent_role ANTI JOIN site_member USING (site) WHERE s
 SELECT 'workgroup' AS scope_id, 'workgroup' AS kind, NULL::VARCHAR AS site, NULL::UUID AS device, true AS is_site,
   (SELECT count(DISTINCT site) < 2 FROM site_device) AS allows_netting
 UNION ALL BY NAME
-SELECT concat('site/', site) AS scope_id, 'site' AS kind, site, true AS is_site, true AS allows_netting
+SELECT concat('site/', site) AS scope_id, 'site' AS kind, site, NULL AS device, true AS is_site,
+  true AS allows_netting
 FROM (SELECT site FROM site_device UNION SELECT site FROM whole_site)
 UNION ALL BY NAME
-SELECT DISTINCT concat('device/', device) AS scope_id, 'device' AS kind, device, false AS is_site,
+SELECT DISTINCT concat('device/', device) AS scope_id, 'device' AS kind, NULL AS site, device, false AS is_site,
   true AS allows_netting
 FROM role_span WHERE role <> 'other';
 
@@ -59,9 +60,13 @@ SELECT 'workgroup' AS scope_id, NULL::UUID AS device, NULL::VARCHAR AS source, 1
 UNION ALL BY NAME
 SELECT concat('site/', site) AS scope_id, device, source, sign, valid_from, valid_to FROM site_device
 UNION ALL BY NAME
-SELECT concat('site/', site) AS scope_id, 1 AS sign FROM whole_site
+SELECT concat('site/', site) AS scope_id, NULL AS device, NULL AS source, 1 AS sign, NULL AS valid_from,
+  NULL AS valid_to
+FROM whole_site
 UNION ALL BY NAME
-SELECT scope_id, device, 1 AS sign FROM scope WHERE kind = 'device';
+SELECT scope_id, device, NULL AS source, 1 AS sign, NULL AS valid_from, NULL AS valid_to
+FROM scope
+WHERE kind = 'device';
 
 -- name: find_view_absent
 -- Lists the roles that the workgroup and the sites are declared not to have.
