@@ -244,7 +244,9 @@ test('a quarter that overlaps another quarter by a month is refused', () =>
     await store(budgets(budget('2026-01-01', '2026-03-31', 30)));
     expect(await store(budgets(budget('2026-03-01', '2026-05-31', 30)))).toMatchObject({
       kind: 'refused',
-      problems: [{ message: expect.stringMatching(/uploaded at 2026-11-20T12:00.*from 2026-01-01 to 2026-03-31/) }],
+      problems: [
+        { message: expect.stringMatching(/uploaded at 2026-11-20T12:00.*from 2026-01-01 to 2026-03-31/) },
+      ],
     });
   }));
 

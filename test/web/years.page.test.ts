@@ -4,7 +4,7 @@ import { addDays } from '../../src/lib/time.ts';
 import type { DailyEnergy, Profiles, QualityAnswer } from '../../src/web/facts/answers.ts';
 import { filledDevices } from '../support/fill-days.ts';
 import { drawnCells } from './support/drawn-cells.ts';
-import { stateOf } from './support/expected-quality.ts';
+import { stateOf } from './support/expected-flags.ts';
 import {
   ask,
   openPage,

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { State } from './expected-quality.ts';
+import type { State } from './expected-flags.ts';
 
 /** The state of each cell of a heat map, read from what is drawn. */
 export async function drawnCells(page: Page, columns: number): Promise<Array<Array<State | undefined>>> {

@@ -1,7 +1,7 @@
 import type { DayDetails, DeviceList, DeviceStatuses, Explained } from '../../../src/web/facts/answers.ts';
 import { deviceKind } from '../../../src/web/facts/device-kind.ts';
 import { amount, figureLines, missingWords, row, seriesColumns, sum } from './expected-figure.ts';
-import { isMarked } from './expected-quality.ts';
+import { isMarked } from './expected-flags.ts';
 import { ask } from './open-page.ts';
 import { daysFrom, type Facts, namerOf, shift } from './page-facts.ts';
 import { ago, count, longDay, many, period } from './plain-words.ts';

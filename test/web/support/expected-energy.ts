@@ -13,7 +13,7 @@ import {
   tableLines,
   type Wh,
 } from './expected-figure.ts';
-import { isMarked } from './expected-quality.ts';
+import { isMarked } from './expected-flags.ts';
 import { ask } from './open-page.ts';
 import { daysFrom, type Facts, namerOf } from './page-facts.ts';
 import { clock, count, longDay, many, monthName, period, shortDay } from './plain-words.ts';

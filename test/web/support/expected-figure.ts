@@ -1,5 +1,6 @@
 import type { Balances, DayDetails, DayOfSeries } from '../../../src/web/facts/answers.ts';
 import { flagName } from '../../../src/web/words/flag-words.ts';
+import { sorted, telling } from './expected-flags.ts';
 import { count, energy, exact, longDay, many } from './plain-words.ts';
 
 /** What a picture of bars must show, worked out from the answers of endpoints. */
@@ -72,31 +73,15 @@ export function tableLines(
 
 /** What the values of a day say about its quality. @param missing sources without any value */
 export function qualityNotes(values: readonly DayOfSeries[], isToday: boolean, missing = 0): string[] {
-  const telling = (flag: string) => !isToday || (flag !== 'partial' && flag !== 'estimated');
-  const order = [
-    'partial',
-    'gap',
-    'rebase',
-    'substituted',
-    'estimated',
-    'spike',
-    'glitch',
-    'reset',
-    'carry_over',
-    'jitter',
-    'corrected',
-  ];
-  const flags = [...new Set(values.flatMap((value) => value.flags.filter(telling)))];
+  const flags = [...new Set(values.flatMap((value) => telling(value.flags, isToday)))];
   return [
     ...(values.some(({ status }) => status === 'restated') ? ['restated'] : []),
     ...(values.some(({ status }) => status === 'provisional') ? ['provisional'] : []),
     ...(missing > 0 ? [`no data of ${many(missing, 'source')}`] : []),
-    ...flags
-      .sort((a, b) => order.indexOf(a) - order.indexOf(b))
-      .map((flag) => {
-        const found = values.filter((value) => value.flags.includes(flag)).length;
-        return `${flagName(flag)}${values.length > 1 ? ` (${found} of ${values.length})` : ''}`;
-      }),
+    ...sorted(flags).map((flag) => {
+      const found = values.filter((value) => value.flags.includes(flag)).length;
+      return `${flagName(flag)}${values.length > 1 ? ` (${found} of ${values.length})` : ''}`;
+    }),
   ];
 }
 

@@ -18,7 +18,8 @@ import {
   sum,
   type Wh,
 } from './expected-figure.ts';
-import { heatLines, heatRows, isMarked, sorted, stateOf } from './expected-quality.ts';
+import { isMarked, sorted, stateOf } from './expected-flags.ts';
+import { heatLines, heatRows } from './expected-quality.ts';
 import { ask } from './open-page.ts';
 import { daysFrom, type Facts, namerOf, shift } from './page-facts.ts';
 import { ago, clock, count, energy, longDay, many, period } from './plain-words.ts';

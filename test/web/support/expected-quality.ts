@@ -1,46 +1,10 @@
 import type { DayDetails, DayOfSeries, DeviceStatuses } from '../../../src/web/facts/answers.ts';
 import { flagName } from '../../../src/web/words/flag-words.ts';
 import { amount, row } from './expected-figure.ts';
+import { isMarked, type State, sorted, stateOf, telling } from './expected-flags.ts';
 import { count, exact, longDay, many, percent, period } from './plain-words.ts';
 
 /** What pictures of quality must show, worked out from the answers of endpoints. */
-
-export type State = 'good' | 'noted' | 'doubtful' | 'bad' | 'missing' | 'future';
-
-const ranks: Readonly<Record<string, State>> = {
-  unavailable: 'bad',
-  contradicted: 'bad',
-  incomplete: 'bad',
-  mixed: 'doubtful',
-  undeclared: 'doubtful',
-  partial: 'doubtful',
-  gap: 'doubtful',
-  rebase: 'doubtful',
-  substituted: 'doubtful',
-  estimated: 'doubtful',
-  spike: 'noted',
-  glitch: 'noted',
-  reset: 'noted',
-  rollover: 'noted',
-  carry_over: 'noted',
-  jitter: 'noted',
-  corrected: 'noted',
-};
-
-/** Flags, worst first. */
-export const sorted = (flags: readonly string[]) =>
-  [...flags].sort((a, b) => Object.keys(ranks).indexOf(a) - Object.keys(ranks).indexOf(b));
-
-export function stateOf(flags: readonly string[]): State {
-  const found = flags.map((flag) => ranks[flag]!);
-  return (['bad', 'doubtful', 'noted'] as const).find((one) => found.includes(one)) ?? 'good';
-}
-
-export const isMarked = (flags: readonly string[]) => ['bad', 'doubtful'].includes(stateOf(flags));
-
-/** Today is not over, so it is always measured in part. */
-export const telling = (flags: readonly string[], isToday: boolean) =>
-  flags.filter((flag) => !isToday || (flag !== 'partial' && flag !== 'estimated'));
 
 export interface HeatRow {
   name: string;

@@ -1,7 +1,7 @@
 import type { DeviceStatuses, Explained } from '../../../src/web/facts/answers.ts';
 import { flagName } from '../../../src/web/words/flag-words.ts';
 import { amount, row } from './expected-figure.ts';
-import { sorted } from './expected-quality.ts';
+import { sorted } from './expected-flags.ts';
 import { ask } from './open-page.ts';
 import { type Facts, namerOf } from './page-facts.ts';
 import { clock, count, dayTime, exact, longDay, many } from './plain-words.ts';
