@@ -4,7 +4,7 @@ import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
 import { runAtATime } from '../lib/run-at-a-time.ts';
-import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { openTokenFiles, revokedFileOf } from './token-files.ts';
@@ -14,10 +14,9 @@ interface StoreRevocationsOptions {
   dataDir: string;
   /** The store of the data that all workgroups of the installation share, see `serviceStore`. */
   store: Pick<ObjectStore, 'address' | 'createKey' | 'list'>;
+  clock: Clock;
   startTimer: StartTimer;
   logger: Logger;
-  /** Default: 30 s. */
-  listEveryMs?: number;
 }
 
 const FOLDER = 'revoked/';
@@ -54,14 +53,14 @@ export async function storeRevocation(
  *   read the store. It would accept all revoked tokens
  */
 export async function syncRevocations(options: StoreRevocationsOptions): Promise<() => Promise<void>> {
-  const { dataDir, store, startTimer, logger, listEveryMs = LIST_EVERY_MS } = options;
+  const { dataDir, store, clock, startTimer, logger } = options;
   const folder = join(dataDir, 'access');
   const files = openTokenFiles(folder);
   const file = revokedFileOf(folder);
   const stopping = new AbortController();
   /** The ids that the store has. */
   const stored = new Set<string>();
-  let listAtMs = 0;
+  let nextListAtMs = 0;
   let pausedUntilMs = 0;
   /** Why the last attempt failed. Undefined if it succeeded. */
   let failure: string | undefined;
@@ -75,7 +74,7 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
       if (!known.has(tokenId)) files.addRevoked({ tokenId, revokedAtMs: modifiedAtMs });
       stored.add(tokenId);
     }
-    // The file says that this folder has read the store.
+    // Creates the file, even empty. Its existence is the proof that this folder has read the store.
     appendFileSync(file, '', { mode: 0o600 });
   }
 
@@ -88,21 +87,21 @@ export async function syncRevocations(options: StoreRevocationsOptions): Promise
   }
 
   async function synchronize(signal: AbortSignal): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs >= listAtMs) {
+    const nowMs = elapsedOf(clock);
+    if (nowMs >= nextListAtMs) {
       await readStored(signal);
-      listAtMs = nowMs + listEveryMs;
+      nextListAtMs = nowMs + LIST_EVERY_MS;
     }
     await storeMissing(signal);
   }
 
   async function attempt(action: () => Promise<void>): Promise<void> {
-    if (performance.now() < pausedUntilMs) return;
+    if (elapsedOf(clock) < pausedUntilMs) return;
     try {
       await action();
       failure = undefined;
     } catch (error) {
-      pausedUntilMs = performance.now() + RETRY_PAUSE_MS;
+      pausedUntilMs = elapsedOf(clock) + RETRY_PAUSE_MS;
       if (failure === undefined && !stopping.signal.aborted)
         logger.warn({ error: errorMessage(error) }, 'access.revocations-not-stored');
       failure = errorMessage(error);

@@ -56,7 +56,7 @@ export async function openSharedParts(
     // At the same time, because each waits for a bucket that does not answer.
     const [probed, stored] = await Promise.allSettled([
       roles.includes('worker') && probe.atStart(),
-      syncRevocations({ dataDir, store, startTimer: startSystemTimer, logger }),
+      syncRevocations({ dataDir, store, clock, startTimer: startSystemTimer, logger }),
     ]);
     if (stored.status === 'fulfilled') stops.push(stored.value);
     // The probe knows why a bucket is unsuitable.

@@ -6,26 +6,61 @@ import { createAccess } from '../../src/access/access.ts';
 import { ensureKeys } from '../../src/access/keys.ts';
 import { syncRevocations } from '../../src/access/store-revocations.ts';
 import { openTokenFiles } from '../../src/access/token-files.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { SECOND_MS, systemClock } from '../../src/lib/time.ts';
-import { startSystemTimer } from '../../src/lib/timer.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Failure } from '../../src/storage/s3-failure.ts';
 import { serviceStore } from '../../src/storage/workgroup-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 const timeout = 240_000;
-const listEveryMs = 300;
 const isRevoked = 'the token is not valid';
 
-/** Data folders with one key file and one store, and no Redis. */
+/** A folder store that counts its requests, and can be away. */
+function watchedStore() {
+  const folder = createFolderStore(join(tempDir(), 'store'));
+  const requests = { list: 0, createKey: 0 };
+  let isAway = false;
+  const request = (kind: keyof typeof requests) => {
+    requests[kind]++;
+    if (isAway) throw new TransientError('NoAnswer', 'the store is away');
+  };
+  const store: ObjectStore = {
+    ...folder,
+    list(...parameters) {
+      request('list');
+      return folder.list(...parameters);
+    },
+    async createKey(...parameters) {
+      request('createKey');
+      return folder.createKey(...parameters);
+    },
+  };
+  return {
+    store,
+    requests,
+    setAway(to: boolean) {
+      isAway = to;
+    },
+  };
+}
+
+/** Keeps the events that a logger writes. */
+function recordingLogger() {
+  const events: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void events.push(line) });
+  return { events, logger };
+}
+
+/** Data folders with one key file, one store and one clock, and no Redis. */
 async function setUp(store?: ObjectStore) {
   const folder = tempDir();
   const jwksFile = join(folder, 'keys', 'keys.json');
@@ -34,8 +69,10 @@ async function setUp(store?: ObjectStore) {
   const openAccess = (dataDir: string) =>
     createAccess({ dataDir, jwksFile, issuer: 'wattline', clock: systemClock });
   const issuer = await openAccess(join(folder, 'issuer'));
+  const clock = createTestClock();
   return {
     folder,
+    clock,
     jwksFile,
     store: sharedStore,
     issue: () =>
@@ -47,15 +84,9 @@ async function setUp(store?: ObjectStore) {
     async start(name: string) {
       const dataDir = join(folder, name);
       const access = await openAccess(dataDir);
-      const events: string[] = [];
-      const sink = { write: (line: string) => void events.push(line) };
-      const stop = await syncRevocations({
-        dataDir,
-        store: sharedStore,
-        startTimer: startSystemTimer,
-        logger: pino({ level: 'warn' }, sink),
-        listEveryMs,
-      });
+      const { events, logger } = recordingLogger();
+      const { startTimer } = clock;
+      const stop = await syncRevocations({ dataDir, store: sharedStore, clock, startTimer, logger });
       onTestFinished(stop);
       const state = (token: string) =>
         access.authenticate(token).then(
@@ -65,6 +96,12 @@ async function setUp(store?: ObjectStore) {
       const revokedIds = () => [...openTokenFiles(join(dataDir, 'access')).revoked().keys()];
       return { dataDir, revoke: access.revoke, revokedIds, state, stop, events };
     },
+    /** Lets time pass until a condition holds. */
+    untilLater: (what: string, condition: () => boolean | Promise<boolean>) =>
+      until(what, async () => {
+        await clock.advance(SECOND_MS);
+        return condition();
+      }),
   };
 }
 
@@ -84,12 +121,12 @@ async function setUpBucket() {
 }
 
 test('a revoked token is refused in another data folder, and in a new one after all others are lost', async () => {
-  const { start, issue } = await setUp();
+  const { start, issue, untilLater } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [first, kept] = [await issue(), await issue()];
   for (const { state } of [one, other]) expect(await state(first.token)).toBe('accepted');
   one.revoke(first.tokenId);
-  await until('the token is refused', async () => (await other.state(first.token)) === isRevoked);
+  await untilLater('the token is refused', async () => (await other.state(first.token)) === isRevoked);
   for (const { stop, dataDir } of [one, other]) {
     await stop();
     rmSync(dataDir, { recursive: true });
@@ -104,21 +141,21 @@ test.skipIf(!isSoak || s3Missing)(
   'without the bucket, what the folder knows counts, and new revocations are stored later',
   { timeout },
   async () => {
-    const { start, issue, setFate } = await setUpBucket();
+    const { start, issue, setFate, untilLater } = await setUpBucket();
     const [one, other] = [await start('one'), await start('other')];
     const [before, meanwhile] = [await issue(), await issue()];
     one.revoke(before.tokenId);
-    await until('the other one knows it', async () => (await other.state(before.token)) === isRevoked);
+    await untilLater('the other one knows it', async () => (await other.state(before.token)) === isRevoked);
     setFate('lose');
     one.revoke(meanwhile.tokenId);
     expect(await one.state(meanwhile.token)).toBe(isRevoked);
     await other.stop();
     const again = await start('other');
     expect(await again.state(before.token)).toBe(isRevoked);
-    await until('the log says it', () => one.events.length > 0);
+    await untilLater('the log says it', () => one.events.length > 0);
     expect(one.events.join()).toContain('access.revocations-not-stored');
     setFate('pass');
-    await until('it is stored', async () => (await again.state(meanwhile.token)) === isRevoked);
+    await untilLater('it is stored', async () => (await again.state(meanwhile.token)) === isRevoked);
     expect(one.events).toHaveLength(1);
   },
 );
@@ -147,26 +184,51 @@ test.runIf(isFull && !s3Missing)(
   },
 );
 
-test('between two lists of the store, new revocations are stored without a list', async () => {
+test('the file is looked at every second, and the store is listed every 30 s', async () => {
   const dataDir = tempDir();
-  const folder = createFolderStore(join(dataDir, 'store'));
-  let lists = 0;
-  const store: typeof folder = {
-    ...folder,
-    list(prefix, options) {
-      lists++;
-      return folder.list(prefix, options);
-    },
-  };
-  const { startTimer, advance } = createTestClock();
-  const stop = await syncRevocations({ dataDir, store, startTimer, logger: silentLogger });
-  onTestFinished(stop);
+  const { store, requests } = watchedStore();
+  const clock = createTestClock();
+  const { startTimer, advance } = clock;
+  onTestFinished(await syncRevocations({ dataDir, store, clock, startTimer, logger: silentLogger }));
+  await advance(30 * SECOND_MS - 1);
+  expect(requests).toEqual({ list: 1, createKey: 0 });
+  await advance(1);
+  expect(requests).toEqual({ list: 2, createKey: 0 });
+  await until('the list has ended', () => clock.timersPending === 1);
   openTokenFiles(join(dataDir, 'access')).addRevoked({ tokenId: 'lost', revokedAtMs: 1 });
-  await until('it is stored', async () => {
+  await advance(SECOND_MS - 1);
+  expect(requests).toEqual({ list: 2, createKey: 0 });
+  await advance(1);
+  await until('it is stored', async () => (await store.get('revoked/lost')) !== undefined);
+  expect(requests).toEqual({ list: 2, createKey: 1 });
+});
+
+test('a store that has failed is asked again after 5 s, and one event is logged until it answers', async () => {
+  const dataDir = tempDir();
+  const { store, requests, setAway } = watchedStore();
+  const clock = createTestClock();
+  const { startTimer, advance } = clock;
+  const { events, logger } = recordingLogger();
+  onTestFinished(await syncRevocations({ dataDir, store, clock, startTimer, logger }));
+  const { addRevoked } = openTokenFiles(join(dataDir, 'access'));
+  for (const tokenId of ['first', 'second']) {
+    requests.createKey = 0;
+    events.length = 0;
+    setAway(true);
+    addRevoked({ tokenId, revokedAtMs: 1 });
     await advance(SECOND_MS);
-    return (await folder.get('revoked/lost')) !== undefined;
-  });
-  expect(lists).toBe(1);
+    expect(requests.createKey).toBe(1);
+    await advance(5 * SECOND_MS - 1);
+    expect(requests.createKey).toBe(1);
+    await advance(1);
+    expect(requests.createKey).toBe(2);
+    setAway(false);
+    await advance(5 * SECOND_MS);
+    await until('it is stored', async () => (await store.get(`revoked/${tokenId}`)) !== undefined);
+    await until('the attempt has ended', () => clock.timersPending === 1);
+    expect(requests.createKey).toBe(3);
+    expect(events).toEqual([expect.stringContaining('access.revocations-not-stored')]);
+  }
 });
 
 test('a machine that has never read the revoked tokens says why it cannot', async () => {
@@ -178,11 +240,21 @@ test('a machine that has never read the revoked tokens says why it cannot', asyn
       throw s3Failure('s3://energy', 'list', { status: 403, text: '<Code>AccessDenied</Code>' });
     },
   };
-  const { startTimer } = createTestClock();
-  const start = syncRevocations({ dataDir, store: refusing, startTimer, logger: silentLogger });
+  const clock = createTestClock();
+  const { startTimer } = clock;
+  const start = syncRevocations({ dataDir, store: refusing, clock, startTimer, logger: silentLogger });
   await expect(start).rejects.toThrow(
     /AccessDenied.*it needs s3:ListBucket\), and this machine has never read them/,
   );
+});
+
+test('a folder that has read the store starts while the store is away, even if no token was revoked', async () => {
+  const { store, setAway } = watchedStore();
+  const { start } = await setUp(store);
+  await (await start('known')).stop();
+  setAway(true);
+  await start('known');
+  await expect(start('new')).rejects.toThrow('has never read them');
 });
 
 test('a damaged object counts, and objects and lines with other ids change nothing', async () => {
@@ -207,7 +279,7 @@ test.skipIf(s3Missing)('the command stores the revocation before it ends', { tim
     join(folder, 'wattline.yaml'),
     JSON.stringify({ storage: { s3 }, access: { jwksFile }, workgroups: [{ id: 'home' }] }),
   );
-  const revoke = (tokenId: string) => runCli(['token', 'revoke', tokenId], { cwd: folder });
+  const revoke = (tokenId: string) => runCommand(['token', 'revoke', tokenId], { cwd: folder });
   const { tokenId } = await issue();
   expect((await revoke(tokenId)).code).toBe(0);
   expect(JSON.parse(String(await direct.get(`revoked/${tokenId}`)))).toMatchObject({ tokenId });
