@@ -15,7 +15,7 @@ const roles = [
   { source: 'load', role: 'consumption' },
   { source: 'import', role: 'grid_import' },
   { source: 'export', role: 'grid_export' },
-  { source: 'net', role: 'grid_import', negativeRole: 'grid_export' },
+  { source: 'net*', role: 'grid_import', negativeRole: 'grid_export' },
 ];
 const register: EnergyStreamInput = { table: 't', field: 'total', method: 'total_energy', maxPower: '1 MW' };
 const daily: EnergyStreamInput = { table: 't', field: 'today', method: 'daily_energy', maxPower: '1 MW' };
@@ -338,17 +338,32 @@ test('a net register is import when it rises and export when it falls, also for 
   }
 });
 
-test('the profile of a device that counts the export of a net register has only its fall', async () => {
-  const day = '2026-06-02';
-  const net = steady(meter, 'net', (index) => (index < 40 ? 50 : -100), 10_000).slice(0, 61);
-  const at = await openReadings([{ ...register, register: 'net' }], net, {
-    devices: [{ id: meter, energyRole: 'grid_export' }],
+test('a device that counts the export of its net registers has only their falls', async () => {
+  const [before, day] = ['2026-06-01', '2026-06-02'];
+  const falling = (device: string, source: string, fallWh: number) =>
+    steady(device, source, (index) => (index < 40 ? 50 : -fallWh), 10_000).slice(0, 61);
+  const readings = [
+    ...read(meter, 'net', 'total', { [`${before}T23:30:00Z`]: 10_030, [`${before}T23:45:00Z`]: 10_010 }),
+    ...falling(meter, 'net', 100),
+    ...falling(meter, 'net2', 1),
+    ...falling(roof, 'net', 10),
+  ];
+  const at = await openReadings([{ ...register, register: 'net' }], readings, {
+    devices: [meter, roof].map((id) => ({ id, energyRole: 'grid_export' })),
   });
   const { answer } = await at.get<Record<string, { energyWh: Record<string, Array<number | null>> }>>(
     `interval-energy?startDate=${day}&endDate=${day}`,
   );
   const profile = answer[day]!.energyWh[meter]!;
-  expect([39, 40, 59, 60].map((index) => profile[index])).toEqual([0, 100, 100, null]);
+  expect([39, 40, 59, 60].map((index) => profile[index])).toEqual([0, 101, 101, null]);
+  const expected = { [before]: { [meter]: 30 }, [day]: { [meter]: 2_020, [roof]: 200 } };
+  expect((await at.get(`daily-energy?startDate=${before}&endDate=${day}`)).answer).toEqual(expected);
+  const lake = await at.analyse(
+    `SELECT json_group_object(day, devices)::VARCHAR FROM (
+       SELECT day::VARCHAR AS day, json_group_object(device, energy_wh) AS devices FROM device_daily_energy GROUP BY day
+     )`,
+  );
+  expect(JSON.parse(String(lake[0]![0]))).toEqual(expected);
 });
 
 /** Production and import are known until 12:00, export until 11:30. */
