@@ -26,14 +26,16 @@ interface ComputeTouchedOptions {
  * Computes everything that new readings and changed rules touch. The touched time is divided into stretches
  * that are days apart, and each is computed by itself. So a reading of last year costs the computation of one
  * day, and not of a year.
- * @param work.isRetry true if series that were set aside are computed again
+ * @param work what the call computes. `kind` and `hasWaiting`: see `Work`. `isRetry`: series that were set
+ *   aside are computed again, from their first reading on
  * @returns hasSeveralSeries: true if a source of the touched devices can have more than one series
  */
 export async function computeTouched(
   context: RollUpContext,
-  { kind, hasWaiting, isRetry }: Pick<Work, 'kind' | 'hasWaiting'> & { isRetry: boolean },
+  work: Pick<Work, 'kind' | 'hasWaiting'> & { isRetry: boolean },
   options: ComputeTouchedOptions,
 ): Promise<{ hasSeveralSeries: boolean }> {
+  const { kind, hasWaiting, isRetry } = work;
   const { workgroup, indexAll, pendingBudget, intervalsMax } = options;
   const [isRestated, isWaitingOnly] = [kind === 'all', kind === 'waiting'];
   await runStatement(context, 'find_rules', { all: isRestated || isRetry, is_chosen: isWaitingOnly });

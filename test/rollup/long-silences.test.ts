@@ -43,6 +43,14 @@ const totals = async (shard: Shard) =>
   );
 const waitingOf = async (shard: Shard) =>
   (await rowsOf(shard, 'SELECT count(DISTINCT series_id)::INTEGER AS series FROM pending_change'))[0]!.series;
+/** The first and the last change of each waiting time. */
+const touchedOf = async (shard: Shard) =>
+  (
+    await rowsOf(
+      shard,
+      "SELECT from_ms::DOUBLE AS low, to_ms::DOUBLE AS high FROM pending_change WHERE kind = 'touched' ORDER BY ALL",
+    )
+  ).map(({ low, high }) => [low, high]);
 const limitsOf = (shard: Shard) => rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL');
 
 test('sources that were silent for long are computed one after another, and other devices do not wait', async () => {
@@ -58,10 +66,13 @@ test('sources that were silent for long are computed one after another, and othe
   await landReadings(shard, [reading(GOOD, END_MS + HOUR_MS, 30)]);
   expect(await callRollUp(shard, bounded)).toMatchObject({ more: true, readings: 0 });
   expect(await totals(shard)).toEqual({ good: 10, a: 4_000, b: 4_000 });
-  expect(await callRollUp(shard, bounded)).toMatchObject({ more: true, readings: 1 });
+  // The time of a new reading waits too, beside the time that waits already.
+  await landReadings(shard, [reading(SILENT, END_MS + HOUR_MS / 2, 4_003, 'c')]);
+  expect(await callRollUp(shard, bounded)).toMatchObject({ more: true, readings: 2 });
   expect(await totals(shard)).toEqual({ good: 30, a: 4_000, b: 4_000 });
   expect(await waitingOf(shard)).toBe(1);
-  // A new reading of a source that waits.
+  expect(await touchedOf(shard)).toEqual([END_MS, END_MS + HOUR_MS / 2].map((atMs) => [atMs, atMs]));
+  // A new reading that comes before the call for waiting sources.
   await landReadings(shard, [reading(SILENT, END_MS + HOUR_MS, 4_007, 'c')]);
   await rollUpSite(shard, bounded);
   expect(await totals(shard)).toEqual({ good: 30, a: 4_000, b: 4_000, c: 4_007 });
@@ -72,6 +83,7 @@ test('sources that were silent for long are computed one after another, and othe
   await landReadings(atOnce, [...silent(END_MS, 4_000), reading(GOOD, END_MS, 10)]);
   await landReadings(atOnce, [
     reading(GOOD, END_MS + HOUR_MS, 30),
+    reading(SILENT, END_MS + HOUR_MS / 2, 4_003, 'c'),
     reading(SILENT, END_MS + HOUR_MS, 4_007, 'c'),
   ]);
   await rollUpSite(atOnce, site);

@@ -109,6 +109,20 @@ test('a series whose roll-up fails is set aside alone: the others are computed i
   expect(await daysOf(shard, 2)).toMatchObject([{ wh: 5_000, unavailable: false }]);
 });
 
+test('a series that another version set aside is computed again from its first reading on', async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, post([2], [0, 1, 30]));
+  await rollUpSite(shard, site);
+  const computed = await energyRows(shard);
+  await rowsOf(
+    shard,
+    "INSERT INTO set_aside SELECT stream_id, device, source, 0 AS since_ms, '' AS error, '0.0.1' AS version FROM series",
+  );
+  await rollUpSite(shard, site);
+  expect(await asideOf(shard)).toEqual([]);
+  expect(await energyRows(shard)).toEqual(computed);
+});
+
 // The stored interval below is tried again, too, and the first test compares what other settings compute.
 test.runIf(isSoak)(
   'a series is tried again on demand, with other settings and with another version, and then has the same rows as without a failure',
