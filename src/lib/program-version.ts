@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageFolder } from './package-folder.ts';
+import { findPackageJSON } from 'node:module';
 
-/** The version of Wattline. */
+/** The version of Wattline, from the nearest package.json above this file, in `src` and in `dist/src`. */
 export const programVersion: string = JSON.parse(
-  readFileSync(join(packageFolder, 'package.json'), 'utf8'),
+  readFileSync(findPackageJSON(import.meta.url)!, 'utf8'),
 ).version;
