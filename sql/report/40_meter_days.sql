@@ -71,7 +71,8 @@ WITH reading AS (
     sum((round(1000 * to_wh) - round(1000 * from_wh))::BIGINT) AS energy_milli_wh,
     sum(covered_ms) / any_value(day_ms) AS coverage,
     bool_or(is_cut OR quality IN ('estimated', 'substituted')) AS is_estimated,
-    max(CASE quality WHEN 'measured' THEN 1 WHEN 'estimated' THEN 2 WHEN 'substituted' THEN 3 ELSE 4 END) AS worst,
+    -- The order of the values of an ENUM is the order in which it names them.
+    max(quality::ENUM ('measured', 'estimated', 'substituted', 'fault'))::VARCHAR AS quality,
     max(revision) AS revision
   FROM cut GROUP BY key, day
 ), running AS (
@@ -90,7 +91,7 @@ SELECT key, day,
     CASE WHEN is_estimated THEN 'estimated' END,
     CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END
   ], lambda flag: flag IS NOT NULL) AS flags,
-  ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
+  quality,
   revision
 FROM running
 WHERE day >= $start_day::DATE;

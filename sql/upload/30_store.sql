@@ -78,9 +78,8 @@ SELECT
   direction,
   CASE
     WHEN value_wh < before_wh THEN 'fault'
-    WHEN 'substituted' IN (before_quality, quality) THEN 'substituted'
-    WHEN 'estimated' IN (before_quality, quality) THEN 'estimated'
-    ELSE 'measured'
+    -- The order of the values of an ENUM is the order in which it names them.
+    ELSE list_max([before_quality, quality]::ENUM ('measured', 'estimated', 'substituted', 'fault')[])::VARCHAR
   END AS quality
 FROM step
 WHERE before_ms IS NOT NULL;

@@ -104,11 +104,24 @@ describe('uploaded readings', () => {
 
   test('have the highest revision and the worst quality of their day', async () => {
     const at = meters();
-    await at.put(intervals(...readings('GRID-1', '2026-09-11T00:00Z', 12, [1, 2])));
-    const later = readings('GRID-1', '2026-09-11T00:00Z', 12, [3]);
-    await at.put(intervals(...later.map((row) => ({ ...row, quality: 'substituted' as const }))));
-    expect(await at.ask(`meter-data/details?${range('2026-09-11', '2026-09-11')}`)).toMatchObject({
-      '2026-09-11': { 'GRID-1': { energyWh: 5, revision: 2, quality: 'substituted', flags: ['estimated'] } },
+    const values = readings('GRID-1', '2026-09-11T00:00Z', 12, [1, 2, 3, 4, 5, 6]);
+    await at.put(intervals(...values));
+    const qualities = [
+      'measured',
+      'substituted',
+      'substituted',
+      'estimated',
+      'estimated',
+      'measured',
+    ] as const;
+    await at.put(intervals(...values.map((row, index) => ({ ...row, quality: qualities[index]! }))));
+    const day = (energyWh: number, quality: string) => ({
+      'GRID-1': { energyWh, revision: 2, quality, flags: ['estimated'] },
+    });
+    expect(await at.ask(`meter-data/details?${range('2026-09-11', '2026-09-13')}`)).toMatchObject({
+      '2026-09-11': day(3, 'substituted'),
+      '2026-09-12': day(7, 'substituted'),
+      '2026-09-13': day(11, 'estimated'),
     });
   });
 
@@ -128,17 +141,17 @@ describe('uploaded readings', () => {
 
   test('of a register that fell are null in the details, and no energy', async () => {
     const at = meters();
-    const values = readings('GRID-2', '2026-08-01T00:00Z', 24, [100, 150, 20]).map((row) => ({
-      ...row,
-      end: row.start,
-    }));
-    await at.put({ kind: 'meter_registers', rows: values });
+    const [noon, midnight] = readings('GRID-2', '2026-08-03T12:00Z', 12, [30, 5]);
+    const values = readings('GRID-2', '2026-08-01T00:00Z', 24, [100, 150, 20]);
+    const rows = [...values, { ...noon!, quality: 'substituted' as const }, midnight!];
+    await at.put({ kind: 'meter_registers', rows: rows.map((row) => ({ ...row, end: row.start })) });
     expect(await at.ask(`meter-data?${range('2026-08-01', '2026-08-02')}`)).toEqual({
       '2026-08-01': { 'GRID-2': 50 },
       '2026-08-02': {},
     });
-    expect(await at.ask(`meter-data/details?${range('2026-08-02', '2026-08-02')}`)).toMatchObject({
+    expect(await at.ask(`meter-data/details?${range('2026-08-02', '2026-08-03')}`)).toMatchObject({
       '2026-08-02': { 'GRID-2': { energyWh: null, quality: 'fault', flags: ['partial'], coverage: 0 } },
+      '2026-08-03': { 'GRID-2': { energyWh: 10, quality: 'fault', flags: ['estimated', 'partial'] } },
     });
   });
 });
