@@ -14,7 +14,7 @@ const workgroup = workgroupSchema.parse({
   inputs: { mqtt: [{ id: 'house', url: 'mqtt://broker.example', rules }] },
 });
 
-/** The troubles beside a process of this machine that runs no input. It has read the configuration long ago. */
+/** The troubles beside a process that runs no input, and has read the configuration long ago. */
 async function troublesBeside({
   role = 'stream',
   log = 'lmdb' as 'lmdb' | 'redis',
