@@ -147,7 +147,7 @@ export async function openGaps(
   return gaps;
 }
 
-/** What an upstream still has of a gap, by its answer from the begin of the gap on. */
+/** What an upstream still has of a gap, by its answer to a read that begins where the gap begins. */
 export function availableOf(
   gap: GapBounds,
   answer: Availability | TransientError,
