@@ -22,7 +22,6 @@ import {
   type Watched,
 } from './support/open-page.ts';
 import { daysFrom, type Facts, namerOf, shift } from './support/page-facts.ts';
-import { monthName, period } from './support/plain-words.ts';
 import { hasNumber, readPage } from './support/read-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
@@ -39,7 +38,7 @@ const views: Readonly<Record<PageName, (facts: Facts) => View[]>> = {
     const before = { from: shift(span.from, -2), to: shift(span.to, -2) };
     const address = `home/energy?from=${span.from}&to=${span.to}`;
     const { firstDay } = served().plants;
-    const yearOf = (year: number) => ({ from: `${year}-01-01`, to: `${year}-12-31`, name: String(year) });
+    const yearOf = (year: number) => ({ from: `${year}-01-01`, to: `${year}-12-31` });
     const year = Number(firstDay.slice(0, 4)) + 2;
     const long = { from: shift(firstDay, -90), to: facts.today };
     const plants = (of: typeof long) => `plants/energy?show=devices&from=${of.from}&to=${of.to}`;
@@ -52,10 +51,7 @@ const views: Readonly<Record<PageName, (facts: Facts) => View[]>> = {
         `${plants(yearOf(year))}&compare=year`,
         () => longPeriodLines('plants', yearOf(year), yearOf(year - 1), 7, facts),
       ],
-      [
-        plants(long),
-        () => longPeriodLines('plants', { ...long, name: period(long.from, long.to) }, undefined, 4, facts),
-      ],
+      [plants(long), () => longPeriodLines('plants', long, undefined, 4, facts)],
     ];
   },
   day: (facts) => {
@@ -91,15 +87,9 @@ const views: Readonly<Record<PageName, (facts: Facts) => View[]>> = {
     const first = `${served().yesterday.slice(0, 7)}-01`;
     const month = { from: first, to: shift(`${shift(first, 31).slice(0, 7)}-01`, -1) };
     return [
-      [
-        `past/budgets?from=${span.from}&to=${span.to}`,
-        () => budgetLines('past', 'works', span, period(span.from, span.to), facts),
-      ],
+      [`past/budgets?from=${span.from}&to=${span.to}`, () => budgetLines('past', 'works', span, facts)],
       // The month of yesterday to date, in which one day alone has a budget.
-      [
-        `shop/budgets?from=${month.from}&to=${month.to}`,
-        () => budgetLines('shop', 'garage', month, monthName(month.from), facts),
-      ],
+      [`shop/budgets?from=${month.from}&to=${month.to}`, () => budgetLines('shop', 'garage', month, facts)],
     ];
   },
   exports: (facts) => ['shop', 'past'].map((id) => [`${id}/exports`, () => exportLines(id, facts)]),

@@ -2,14 +2,13 @@ import type { DeviceStatuses, Reconciliation, Variance } from '../../../src/web/
 import { amount, type Column, energyNote, figureLines, row, withBeginning } from './expected-figure.ts';
 import { ask } from './open-page.ts';
 import { daysFrom, type Facts, namerOf, shift } from './page-facts.ts';
-import { energy, longDay, many } from './plain-words.ts';
+import { energy, longDay, many, period } from './plain-words.ts';
 
 /** The page of budgets: the days of one site, which can go on after today. */
 export async function budgetLines(
   id: string,
   site: string,
   span: { from: string; to: string },
-  name: string,
   { today }: Facts,
 ): Promise<string[]> {
   const range = `startDate=${span.from}&endDate=${span.to}`;
@@ -47,6 +46,7 @@ export async function budgetLines(
   });
   const knownActual = sumOf(all.map((day) => days[day]!.actualWh));
   const { total: sums, days: ofDays, incompleteDays } = reconciliation;
+  const name = period(span.from, span.to);
   const nameOf = namerOf(statuses);
   return [
     name,

@@ -142,8 +142,8 @@ export async function seriesLines(
  */
 export async function longPeriodLines(
   id: string,
-  span: Span & { name: string },
-  other: (Span & { name: string }) | undefined,
+  span: Span,
+  other: Span | undefined,
   length: 7 | 4,
   facts: Facts,
 ): Promise<string[]> {
@@ -152,6 +152,8 @@ export async function longPeriodLines(
     other && energyOfColumns(id, other, length),
     ask<DeviceStatuses>(`${id}/device-status`),
   ]);
+  const periodName = period(span.from, span.to);
+  const otherName = other ? period(other.from, other.to) : '';
   const nameOf = namerOf(statuses);
   const names = namesOf(span, length);
   const totals = new Map<string, number>();
@@ -194,9 +196,9 @@ export async function longPeriodLines(
   const otherWholes =
     other && before ? namesOf(other, length).map((name) => wholeOf(before.get(name))) : undefined;
   const words = [
-    `${amount(sum(wholes))} by 8 devices ${span.to >= facts.today ? 'so far in' : 'in'} ${span.name}.`,
+    `${amount(sum(wholes))} by 8 devices ${span.to >= facts.today ? 'so far in' : 'in'} ${periodName}.`,
     begun.length < columns.length ? `The first data are of ${begun[0]!.name}.` : '',
-    otherWholes ? comparedWords('That is', wholes, otherWholes, other!.name, one) : '',
+    otherWholes ? comparedWords('That is', wholes, otherWholes, otherName, one) : '',
     doubtful > 0
       ? `${many(doubtful, one)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`
       : '',
@@ -204,13 +206,13 @@ export async function longPeriodLines(
   // The service adds up the others of large answers, and does not say how many they are.
   const legend = [...own.map(nameOf), 'all others'];
   return [
-    span.name,
+    periodName,
     words.filter(Boolean).join(' '),
     ...figureLines({
-      label: `Energy by ${one}, ${span.name}`,
-      wholeName: span.name,
+      label: `Energy by ${one}, ${periodName}`,
+      wholeName: periodName,
       whole: sum(wholes),
-      ...(otherWholes && { reference: [other!.name, sum(otherWholes)] as [string, Wh] }),
+      ...(otherWholes && { reference: [otherName, sum(otherWholes)] as [string, Wh] }),
       legend,
       columns,
     }),

@@ -42,9 +42,15 @@ export const shortDay = (day: string) => short.format(new Date(day));
 export const dateOf = (day: string) => date.format(new Date(day));
 /** Such as "November 2026". */
 export const monthName = (day: string) => month.format(new Date(day));
-/** Such as "3 – 9 Nov 2026"; the tests do not use it for whole months. */
-export const period = (from: string, to: string) =>
-  from === to ? longDay(from) : span.formatRange(new Date(from), new Date(to)).replaceAll(/\s+/g, ' ');
+/** Such as "3 – 9 Nov 2026". One day, a whole month and a whole year have their own names. */
+export function period(from: string, to: string): string {
+  if (from === to) return longDay(from);
+  const dayAfter = new Date(Date.parse(to) + 86_400_000).toISOString().slice(0, 10);
+  const [year, ofMonth] = [from.slice(0, 4), from.slice(0, 7)];
+  if (from === `${year}-01-01` && dayAfter === `${Number(year) + 1}-01-01`) return year;
+  if (from === `${ofMonth}-01` && dayAfter.endsWith('-01') && to.startsWith(ofMonth)) return monthName(from);
+  return span.formatRange(new Date(from), new Date(to)).replaceAll(/\s+/g, ' ');
+}
 
 /** Such as "20 Nov 2026, 09:41". */
 export function dayTime(instant: string, zone: string): string {
