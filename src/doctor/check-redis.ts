@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { openRedisConnection } from '../redis/redis-connection.ts';
+import type { RedisUse } from '../redis/redis-settings.ts';
 import { type Check, type Fact, ok, warning } from './run-checks.ts';
 
 /**
@@ -17,14 +18,14 @@ export function checkRedis({ stream, queue }: Pick<Config, 'stream' | 'queue'>):
       : [check('redis of the queue', queueUrl, 'queue')]),
   ];
 
-  function check(name: string, url: string, use: 'stream' | 'queue'): Check {
+  function check(name: string, url: string, use: RedisUse): Check {
     const sentinels = use === 'stream' ? stream.redisSentinels : undefined;
     return { name, run: (signal) => ask({ url, use, ...(sentinels && { sentinels }) }, signal) };
   }
 }
 
 async function ask(
-  server: { url: string; use: 'stream' | 'queue'; sentinels?: readonly string[] },
+  server: { url: string; use: RedisUse; sentinels?: readonly string[] },
   signal: AbortSignal,
 ): Promise<Fact[]> {
   const connection = await openRedisConnection({ ...server, logger: silentLogger });

@@ -5,6 +5,7 @@ import { createScriptRunner, type RunScript } from './redis-script.ts';
 import {
   describeReply,
   type RedisSettings,
+  type RedisUse,
   readRedisSettings,
   warnOfRedisSettings,
 } from './redis-settings.ts';
@@ -54,7 +55,7 @@ interface RedisConnectionOptions {
   /** Replicas that must have stored messages before they are acknowledged. Default: 0. */
   replicasMin?: number;
   /** The purpose of the connection. Default: `stream`, whose messages must not be lost. */
-  use?: 'stream' | 'queue';
+  use?: RedisUse;
   /** A command without an answer fails after this time, and the connection is opened again. Default: 4 s. */
   commandTimeoutMs?: number;
   logger: Logger;
@@ -80,10 +81,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   // The status changes a moment after a connection has ended.
   const isReady = () => commands.status === 'ready' && commands.stream.writable;
   const refusedError = (reply: string) =>
-    new TransientError(
-      'RedisRefused',
-      `Redis at ${host} refused: ${describeReply(reply, `${use}.redisUrl`)}`,
-    );
+    new TransientError('RedisRefused', `Redis at ${host} refused: ${describeReply(reply, use)}`);
   let lastWarning = '';
   const warnOfSettings = async () => {
     // Schedules that the queue loses are written again, so its settings need no warning.

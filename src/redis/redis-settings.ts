@@ -5,6 +5,9 @@ import type { Logger } from '../lib/logger.ts';
 /** The first version with exclusive ranges of streams and trimming by id. */
 const VERSION_MIN = [6, 2] as const;
 
+/** What a connection is for: the messages of the stream, or the jobs and leases of the queue. */
+export type RedisUse = 'stream' | 'queue';
+
 /** The facts that a server reports about itself. */
 export interface RedisSettings {
   /** Undefined if the user may not run INFO. */
@@ -97,26 +100,36 @@ function requireVersion(version: string | undefined): void {
   );
 }
 
-const refusalsOf = (urlSetting: string): Readonly<Record<string, string>> => ({
-  OOM: 'its memory is full: raise maxmemory, or shorten stream.retention',
+const refusals: Readonly<Record<string, string | Readonly<Record<RedisUse, string>>>> = {
+  OOM: {
+    stream: 'its memory is full: raise maxmemory, or shorten stream.retention',
+    queue: 'its memory is full: raise maxmemory',
+  },
   MISCONF: 'it cannot write to its disk: read its own log',
   READONLY: 'it is a replica now: the address must lead to the master',
   LOADING: 'it is reading its data after a start',
   NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
-  NOAUTH: `it wants a password: set it in ${urlSetting}`,
-  WRONGPASS: `the user or the password in ${urlSetting} is wrong, or the user is off`,
-  NOPERM:
-    'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
-});
+  NOAUTH: {
+    stream: 'it wants a password: set it in stream.redisUrl',
+    queue: 'it wants a password: set it in queue.redisUrl',
+  },
+  WRONGPASS: {
+    stream: 'the user or the password in stream.redisUrl is wrong, or the user is off',
+    queue: 'the user or the password in queue.redisUrl is wrong, or the user is off',
+  },
+  NOPERM: {
+    stream:
+      'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
+    queue: 'this user may not run scripts and commands on keys and channels that begin with wattline',
+  },
+};
 
-/**
- * Explains an error reply to a person, or returns its first words if it is not known.
- * @param urlSetting the setting with the address of the server
- */
-export function describeReply(message: string, urlSetting: 'stream.redisUrl' | 'queue.redisUrl'): string {
-  const refusals = refusalsOf(urlSetting);
+/** Explains an error reply to a person, or returns its first words if it is not known. */
+export function describeReply(message: string, use: RedisUse): string {
   const code = Object.keys(refusals).find((one) => new RegExp(`\\b${one}\\b`).test(message));
-  return code ? refusals[code]! : message.slice(0, REPLY_CHARACTERS_MAX);
+  if (code === undefined) return message.slice(0, REPLY_CHARACTERS_MAX);
+  const words = refusals[code]!;
+  return typeof words === 'string' ? words : words[use];
 }
 
 const REPLY_CHARACTERS_MAX = 200;

@@ -1,9 +1,10 @@
 import type { EventEmitter } from 'node:events';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { RedisUse } from './redis-settings.ts';
 
 /** Logs an outage once when it begins and once when it ends. */
-export function watchOutage(connection: EventEmitter, host: string, use: 'stream' | 'queue', logger: Logger) {
+export function watchOutage(connection: EventEmitter, host: string, use: RedisUse, logger: Logger) {
   let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
   let lastProblem: string | undefined;
   connection.on('error', (error) => {

@@ -12,6 +12,7 @@ import type {
 import { until } from '../support/until.ts';
 import { issueToken } from './support/issue-token.ts';
 import {
+  ASKING,
   ask,
   openPage,
   served,
@@ -105,7 +106,7 @@ testPageInFull('a backfill is previewed, started, and listed with its end', asyn
   const form = page.locator('.correction-form');
   await form.getByLabel('What').selectOption('archive');
   await form.getByRole('button', { name: 'Show what would be read' }).click();
-  await form.getByText('Nothing is read yet').waitFor();
+  await expect.poll(() => form.textContent(), ASKING).toContain('Nothing is read yet');
   expect((await ask<Backfills>('island/backfills')).total, 'nothing is started by looking').toBe(0);
   await form.getByRole('button', { name: 'Start' }).click();
   await form.waitFor({ state: 'detached' });
