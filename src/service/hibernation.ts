@@ -41,19 +41,22 @@ interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate'
   statusOf(workgroupId: string): WorkgroupStatus | undefined;
 }
 
+/** The position up to which the stream has landed, and when the last roll-up began. */
+interface FinishedWork {
+  end: StreamEnd;
+  computedAtMs: UtcMs;
+}
+
 export function createHibernation(options: HibernationOptions): Hibernation {
   const { config, workgroups, assignmentOf, pipeline, stages, status, news, idleNotes, clock, logger } =
     options;
-  /** The position up to which the stream has landed, for each workgroup that is about to be closed. */
-  const ends = new Map<string, StreamEnd>();
+  /** What the workgroups that are about to be closed have done. */
+  const finished = new Map<string, FinishedWork>();
   /** When the last roll-ups of the open workgroups began. */
   const rolledUpAtMs = new Map<string, UtcMs>();
   const hibernated = new Map<string, WorkgroupStatus>();
 
   const hasAlertChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
-
-  /** Always known, because a worker rolls a workgroup up just before it hibernates. */
-  const computedAtMs = (workgroupId: string) => rolledUpAtMs.get(workgroupId)!;
 
   async function isDone(workgroupId: string): Promise<boolean> {
     // Alerts are not judged while a workgroup hibernates, and people want to learn about a silent device.
@@ -64,23 +67,27 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
   }
 
-  async function hasAllOfStream(workgroupId: string): Promise<boolean> {
+  /** @returns undefined if the stream has more messages, or nothing is rolled up since the workgroup is open */
+  async function findFinishedWork(workgroupId: string): Promise<FinishedWork | undefined> {
     const end = await news?.headOf(workgroupId);
     const { ask } = await pipeline.run(workgroupId, 'position', undefined);
-    if (end === undefined || ask.kind !== 'offset' || ask.offset !== end.next) return false;
-    ends.set(workgroupId, end);
-    return true;
+    const computedAtMs = rolledUpAtMs.get(workgroupId);
+    if (end === undefined || computedAtMs === undefined) return undefined;
+    return ask.kind === 'offset' && ask.offset === end.next ? { end, computedAtMs } : undefined;
   }
 
   /**
    * The stream deletes its messages long before the workgroup wakes, so its snapshot must have all of them.
    * @returns false if this failed
    */
-  async function tryStoreSnapshot(workgroupId: string): Promise<boolean> {
+  async function tryStoreSnapshot(
+    workgroupId: string,
+    { end, computedAtMs }: FinishedWork,
+  ): Promise<boolean> {
     try {
       if (config.storage.s3) {
         await stages.commit(workgroupId, new AbortController().signal, { isComplete: true });
-        const note = idleNoteOf(assignmentOf(workgroupId), ends.get(workgroupId)!, computedAtMs(workgroupId));
+        const note = idleNoteOf(assignmentOf(workgroupId), end, computedAtMs);
         await pipeline.run(workgroupId, 'noteHibernation', note);
       } else await pipeline.run(workgroupId, 'snapshot', undefined);
       return true;
@@ -102,14 +109,17 @@ export function createHibernation(options: HibernationOptions): Hibernation {
       hibernated.set(workgroupId, written ?? status.of(workgroupId));
       return state;
     },
-    mayHibernate: async (workgroupId) =>
-      (await isDone(workgroupId)) &&
-      (await hasAllOfStream(workgroupId)) &&
-      (await tryStoreSnapshot(workgroupId)),
+    async mayHibernate(workgroupId) {
+      if (!(await isDone(workgroupId))) return false;
+      const work = await findFinishedWork(workgroupId);
+      if (!work || !(await tryStoreSnapshot(workgroupId, work))) return false;
+      finished.set(workgroupId, work);
+      return true;
+    },
     async onHibernated(workgroupId) {
-      const end = ends.get(workgroupId);
-      ends.delete(workgroupId);
-      if (end) await idleNotes.write(assignmentOf(workgroupId), end, computedAtMs(workgroupId));
+      const work = finished.get(workgroupId);
+      finished.delete(workgroupId);
+      if (work) await idleNotes.write(assignmentOf(workgroupId), work.end, work.computedAtMs);
       rolledUpAtMs.delete(workgroupId);
       status.note(workgroupId, { isHibernated: true, troubles: [] });
       hibernated.set(workgroupId, status.of(workgroupId));

@@ -65,9 +65,11 @@ test('a day that begins between the last roll-up and the close of a workgroup ma
   await status.close();
 });
 
-test('a workgroup does not hibernate while it imports, backfills or exports, or is behind the stream', async () => {
+test('a workgroup does not hibernate before it is rolled up, while it imports, backfills or exports, or is behind the stream', async () => {
   const { hibernation, answers, exporting, status } = setUp();
   const may = () => hibernation.mayHibernate('home');
+  expect(await may(), 'not rolled up since it is open').toBe(false);
+  hibernation.noteRollUp('home');
   expect(await may()).toBe(true);
   const others: Array<[keyof typeof answers, unknown]> = [
     ['importState', { kind: 'running' }],
@@ -92,6 +94,7 @@ const alerts = { channels: [{ id: 'me', webhook: { url: 'https://example.com/ale
 
 test('a workgroup with alerts does not hibernate, because alerts are judged only while it is open', async () => {
   const { hibernation, status } = setUp({ alerts });
+  hibernation.noteRollUp('home');
   expect(await hibernation.mayHibernate('home')).toBe(false);
   await status.close();
 });
