@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../config/config.ts';
-import { addDays, localDateOf, type UtcMs } from '../lib/time.ts';
+import { addDays, firstDayOfMonth, localDateOf, type UtcMs } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { siteVariance } from '../report/site-report.ts';
 import type { AlertFacts } from './alert-facts.ts';
@@ -21,15 +21,14 @@ export async function readBudgets(
   if (!generation) return [];
   const today = localDateOf(nowMs, workgroup.timezone);
   const endDay = addDays(today, -1);
-  const month = endDay.slice(0, 7);
-  const range = { startDay: `${month}-01`, endDay };
+  const range = { startDay: firstDayOfMonth(endDay), endDay };
   const sites = workgroup.sites.filter(({ meters }) => meters.length > 0).slice(0, BUDGET_SITES_MAX);
   const budgets: Array<NonNullable<AlertFacts['budgets']>[number]> = [];
   for (const site of sites) {
     const question = { workgroup, site, zone: workgroup.timezone, generation, ...range };
     const read = await siteVariance(question, { scenario: undefined, today }).read(lake);
     const { actualWh, budgetWh } = read(range).total;
-    budgets.push({ site: site.name, month, actualWh, budgetWh });
+    budgets.push({ site: site.name, month: endDay.slice(0, 7), actualWh, budgetWh });
   }
   return budgets;
 }

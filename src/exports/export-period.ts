@@ -1,5 +1,13 @@
 import type { ExportConfig } from '../config/export-settings.ts';
-import { addDays, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+import {
+  addDays,
+  firstDayOfMonth,
+  isLocalDate,
+  type LocalDate,
+  lastDayOfMonth,
+  localDateOf,
+  type UtcMs,
+} from '../lib/time.ts';
 
 /**
  * The days of one run of an export, and their name: `2026-11-20`, `2026-11`, `2026` or
@@ -25,11 +33,11 @@ export function periodAt(range: ExportConfig['range'], nowMs: UtcMs, zone: strin
       return periodOf(addDays(today, -sinceMonday - 7), addDays(today, -sinceMonday - 1));
     }
     case 'last_month': {
-      const last = addDays(`${today.slice(0, 7)}-01`, -1);
-      return periodOf(`${last.slice(0, 7)}-01`, last);
+      const last = addDays(firstDayOfMonth(today), -1);
+      return periodOf(firstDayOfMonth(last), last);
     }
     case 'month_to_date':
-      return periodOf(`${yesterday.slice(0, 7)}-01`, yesterday);
+      return periodOf(firstDayOfMonth(yesterday), yesterday);
     case 'last_year': {
       const year = Number(today.slice(0, 4)) - 1;
       return periodOf(`${year}-01-01`, `${year}-12-31`);
@@ -45,7 +53,7 @@ export function periodAt(range: ExportConfig['range'], nowMs: UtcMs, zone: strin
 export function parsePeriod(text: string): ExportPeriod | undefined {
   if (/^\d{4}$/.test(text) && text !== '0000') return periodOf(`${text}-01-01`, `${text}-12-31`);
   if (/^\d{4}-\d{2}$/.test(text) && isLocalDate(`${text}-01`))
-    return periodOf(`${text}-01`, lastOfMonth(text));
+    return periodOf(`${text}-01`, lastDayOfMonth(`${text}-01`));
   const [start = '', end = start, ...rest] = text.split('_to_');
   if (rest.length > 0 || !isLocalDate(start) || !isLocalDate(end) || end < start) return undefined;
   return periodOf(start, end);
@@ -55,13 +63,9 @@ export function parsePeriod(text: string): ExportPeriod | undefined {
 function periodOf(startDay: LocalDate, endDay: LocalDate): ExportPeriod {
   const named = (name: string) => ({ name, startDay, endDay });
   if (startDay === endDay) return named(startDay);
-  const month = startDay.slice(0, 7);
-  if (startDay === `${month}-01` && endDay === lastOfMonth(month)) return named(month);
+  if (startDay === firstDayOfMonth(startDay) && endDay === lastDayOfMonth(startDay))
+    return named(startDay.slice(0, 7));
   const year = startDay.slice(0, 4);
   if (startDay === `${year}-01-01` && endDay === `${year}-12-31`) return named(year);
   return named(`${startDay}_to_${endDay}`);
-}
-
-function lastOfMonth(month: string): LocalDate {
-  return addDays(`${addDays(`${month}-28`, 4).slice(0, 7)}-01`, -1);
 }

@@ -1,6 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addDays, dayStart, formatInstant, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+import {
+  addDays,
+  dayStart,
+  formatInstant,
+  type LocalDate,
+  lastDayOfMonth,
+  localDateOf,
+  type UtcMs,
+} from '../lib/time.ts';
 import type { HomeAssistant } from './connect-home-assistant.ts';
 import { statisticsRowsSchema } from './home-assistant-messages.ts';
 import type { Statistic } from './list-statistics.ts';
@@ -63,8 +71,7 @@ function periodsOf(first: LocalDate, until: LocalDate) {
   const periods: Array<{ name: string; startDay: LocalDate; endDay: LocalDate }> = [];
   for (let day = first; day <= until; ) {
     const month = day.slice(0, 7);
-    const endOfMonth = addDays(`${addDays(`${month}-28`, 4).slice(0, 7)}-01`, -1);
-    const endDay = month === lastMonth ? day : endOfMonth;
+    const endDay = month === lastMonth ? day : lastDayOfMonth(day);
     periods.push({ name: month === lastMonth ? day : month, startDay: day, endDay });
     day = addDays(endDay, 1);
   }

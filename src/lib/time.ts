@@ -76,6 +76,15 @@ export function addDays(day: LocalDate, days: number): LocalDate {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
+export function firstDayOfMonth(day: LocalDate): LocalDate {
+  return `${day.slice(0, 7)}-01`;
+}
+
+export function lastDayOfMonth(day: LocalDate): LocalDate {
+  // In a shorter month, the 31st becomes its last day.
+  return Temporal.PlainDate.from(day).with({ day: 31 }).toString();
+}
+
 /** The number of calendar days from `from` to `to`. */
 export function daysBetween(from: LocalDate, to: LocalDate): number {
   return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS;

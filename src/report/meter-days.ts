@@ -1,6 +1,6 @@
 import { commonTable } from '../balance/balance-sql.ts';
 import type { MeterConfig } from '../config/meters.ts';
-import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
+import { dayBounds, firstDayOfMonth, type LocalDate, localDateOf } from '../lib/time.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
@@ -58,7 +58,7 @@ export interface DaysSource {
 export function memberDays(generation: Generation | undefined, asked: MemberDays): DaysSource {
   if (!generation) return { files: [], statements: undefined };
   // A day is rounded so that the sum of its month stays right. So all days of the month before it are needed.
-  const days = dayBounds(`${asked.startDay.slice(0, 7)}-01`, asked.endDay, asked.zone);
+  const days = dayBounds(firstDayOfMonth(asked.startDay), asked.endDay, asked.zone);
   const { startMs } = days.find(({ day }) => day === asked.startDay)!;
   const { endMs } = days.at(-1)!;
   const read = { generation, asked, startMs, endMs };

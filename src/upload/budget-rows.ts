@@ -1,7 +1,7 @@
 import { budgetScenarios } from '../config/meters.ts';
 import { isKnownDate } from '../foreign-table/instant-reader.ts';
 import { clipText } from '../lib/clip-text.ts';
-import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
+import { daysBetween, firstDayOfMonth, type LocalDate, lastDayOfMonth } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
 import { type CellReader, energyReader, meterReader, type TableContext } from './read-cells.ts';
 import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
@@ -201,9 +201,7 @@ export function parseBudgetPeriod(text: string): BudgetPeriod | undefined {
   if (!isKnownDate(start)) return undefined;
   if (day !== undefined) return { start, end: start };
   if (month === undefined) return { start, end: `${year}-12-31` };
-  const next =
-    month === '12' ? `${Number(year) + 1}-01-01` : `${year}-${String(Number(month) + 1).padStart(2, '0')}-01`;
-  return { start, end: addDays(next, -1) };
+  return { start, end: lastDayOfMonth(start) };
 }
 
 /**
@@ -212,7 +210,7 @@ export function parseBudgetPeriod(text: string): BudgetPeriod | undefined {
  */
 export function granularityOf({ start, end }: BudgetPeriod): Granularity {
   if (start === end) return 'day';
-  if (end === parseBudgetPeriod(start.slice(0, 7))?.end && start.endsWith('-01')) return 'month';
+  if (start === firstDayOfMonth(start) && end === lastDayOfMonth(start)) return 'month';
   return start.endsWith('-01-01') && end === `${start.slice(0, 4)}-12-31` ? 'year' : 'other';
 }
 

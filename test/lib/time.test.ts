@@ -5,11 +5,13 @@ import {
   dayBounds,
   dayStart,
   daysBetween,
+  firstDayOfMonth,
   formatInstant,
   HOUR_MS,
   INTERVAL_MS,
   isLocalDate,
   isTimeZone,
+  lastDayOfMonth,
   localDateOf,
   parseInstant,
 } from '../../src/lib/time.ts';
@@ -212,4 +214,14 @@ describe('instants as text', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['2026-11-30', '2026-11-01', '2026-11-30'],
+  ['2026-12-01', '2026-12-01', '2026-12-31'],
+  ['2027-02-14', '2027-02-01', '2027-02-28'],
+  ['2028-02-14', '2028-02-01', '2028-02-29'],
+  ['9999-12-30', '9999-12-01', '9999-12-31'],
+])('the month of %s is from %s to %s', (day, first, last) => {
+  expect([firstDayOfMonth(day), lastDayOfMonth(day)]).toEqual([first, last]);
 });
