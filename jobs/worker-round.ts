@@ -83,10 +83,10 @@ function watchClock({
   let leadMs = measureLeadMs();
   return () => {
     const newLeadMs = measureLeadMs();
-    const byMs = newLeadMs - leadMs;
+    const setByMs = newLeadMs - leadMs;
     leadMs = newLeadMs;
-    const isSet = Math.abs(byMs) > CLOCK_SET_MS;
-    if (isSet) logger.warn({ byMs: Math.round(byMs) }, 'worker.clock-set');
+    const isSet = Math.abs(setByMs) > CLOCK_SET_MS;
+    if (isSet) logger.warn({ byMs: Math.round(setByMs) }, 'worker.clock-set');
     return isSet;
   };
 }

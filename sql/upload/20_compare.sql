@@ -73,28 +73,30 @@ SELECT
 FROM current_row JOIN incoming USING (meter_code, scenario, start_ms, end_ms);
 
 -- name: find_overlaps
--- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
--- the other.
+-- Adds the rows of the upload that overlap current rows with another start or end.
 INSERT INTO overlap BY NAME
 WITH other_current AS (
   -- The current rows that have no counterpart with the same place.
-  SELECT row_id, meter_code, scenario, granularity, start_ms, end_ms, revision
+  SELECT row_id, meter_code, scenario, granularity, start_ms AS current_start, end_ms AS current_end, revision
   FROM current_row ANTI JOIN overlap USING (row_id)
 ), other_new AS (
   -- The rows of the upload that have no counterpart with the same place.
-  SELECT new_id, meter_code, scenario, granularity, start_ms, end_ms FROM incoming ANTI JOIN overlap USING (new_id)
+  SELECT new_id, meter_code, scenario, granularity, start_ms AS new_start, end_ms AS new_end
+  FROM incoming ANTI JOIN overlap USING (new_id)
 ), pair AS (
-  -- Two rows that overlap: the row of the upload begins in the current one, or the current one begins in it.
-  -- The ASOF join finds the latest row of the same meter, scenario and granularity that does not begin after
-  -- it.
-  SELECT row_id, new_id, revision, other_current.start_ms AS current_start, other_current.end_ms AS current_end,
-    other_new.start_ms AS new_start, other_new.end_ms AS new_end
-  FROM other_new ASOF JOIN other_current USING (meter_code, scenario, granularity, start_ms)
+  -- Two rows that overlap: the row of the upload begins within the current one or with it, or the current one
+  -- begins later and within the row of the upload. The ASOF join finds the latest such row of the same meter,
+  -- scenario and granularity.
+  SELECT row_id, new_id, revision, current_start, current_end, new_start, new_end
+  FROM other_new ASOF JOIN other_current
+    ON other_new.meter_code = other_current.meter_code AND other_new.scenario = other_current.scenario
+    AND other_new.granularity = other_current.granularity AND new_start >= current_start
   WHERE current_end > new_start
-  UNION BY NAME
-  SELECT row_id, new_id, revision, other_current.start_ms AS current_start, other_current.end_ms AS current_end,
-    other_new.start_ms AS new_start, other_new.end_ms AS new_end
-  FROM other_current ASOF JOIN other_new USING (meter_code, scenario, granularity, start_ms)
+  UNION ALL BY NAME
+  SELECT row_id, new_id, revision, current_start, current_end, new_start, new_end
+  FROM other_current ASOF JOIN other_new
+    ON other_new.meter_code = other_current.meter_code AND other_new.scenario = other_current.scenario
+    AND other_new.granularity = other_current.granularity AND current_start > new_start
   WHERE new_end > current_start
 )
 SELECT

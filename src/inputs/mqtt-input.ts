@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { MqttInput } from '../config/input-settings.ts';
 import { type EncodedBatch, encodeMessages } from '../contract/encode-messages.ts';
@@ -7,10 +6,11 @@ import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
+import { createArrivalTimes, type MessageArrival } from './arrival-times.ts';
 import { findStored } from './find-stored.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { InputOutcome } from './input-outcome.ts';
@@ -35,17 +35,11 @@ const WAITING_BYTES_MAX = 8 * MEBIBYTE;
 const REFUSED_A_MINUTE_MAX = 100;
 /** Characters of a topic that the state of an input shows. A topic can have 65,535 bytes. */
 const TOPIC_CHARACTERS_MAX = 200;
-/** The maximum number of series with a remembered last arrival. */
-const SERIES_KEPT_MAX = 10_000;
-/** If the clock loses this much against the time that passes, it was set back. */
-const SET_BACK_MS = SECOND_MS;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = 30 * SECOND_MS;
 
 type Reading = Extract<InputOutcome, { kind: 'reading' }>;
-/** When a message arrived: the time of the clock, and the time that passes even if the clock is set. */
-type Arrival = { receivedAtMs: UtcMs; elapsedMs: number };
-type Waiting = BrokerMessage & Arrival;
+type Waiting = BrokerMessage & MessageArrival;
 type ReadMessage = { message: Waiting; outcomes: readonly InputOutcome[] };
 
 /**
@@ -85,10 +79,10 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
 
   /** Tries until the batch is stored. @returns false if the input was stopped before */
   async function storeSafely(batch: readonly Waiting[]): Promise<boolean> {
-    const readAs = batch.map((message) => ({ message, outcomes: outcomesOf(message) }));
+    const readMessages = batch.map((message) => ({ message, outcomes: outcomesOf(message) }));
     for (let attempt = 1; ; attempt++) {
       try {
-        await store(readAs, attempt > 1);
+        await store(readMessages, attempt > 1);
         counter.problem(undefined);
         return true;
       } catch (error) {
@@ -124,21 +118,21 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     }
   }
 
-  /** @param isAgain true if some of the batch may be stored already, because an attempt has failed */
-  async function store(batch: readonly ReadMessage[], isAgain: boolean): Promise<void> {
+  /** @param isRetry true if some of the batch may be stored already, because an attempt has failed */
+  async function store(batch: readonly ReadMessage[], isRetry: boolean): Promise<void> {
     const readings = batch.flatMap(({ outcomes }) => outcomes.filter(isReading));
-    const doubtful = isAgain
+    const maybeStored = isRetry
       ? readings
       : batch.flatMap(({ message, outcomes }) =>
           message.isRepeated ? outcomes.filter(isReading).filter(({ hasOwnTime }) => hasOwnTime) : [],
         );
-    const known = await findStored(log, doubtful, clock.now());
+    const known = await findStored(log, maybeStored, clock.now());
     const fresh = readings.filter((reading) => !known.has(reading));
     const refusals = batch.flatMap(({ message, outcomes }) => refusalsOf(message, outcomes));
     await Promise.all(batchesOf(fresh).map((one) => log.append(one)));
     if (refusals.length > 0) await log.append(encodeMessages(refusals, AUDIT_TABLE));
-    counter.count('stored', isAgain ? readings.length : fresh.length);
-    counter.count('repeated', isAgain ? 0 : known.size);
+    counter.count('stored', isRetry ? readings.length : fresh.length);
+    counter.count('repeated', isRetry ? 0 : known.size);
     for (const { message, outcomes } of batch) noteOutcomes(message, outcomes);
   }
 
@@ -217,22 +211,6 @@ function batchesOf(readings: readonly Reading[]): EncodedBatch[] {
 
 function isReading(outcome: InputOutcome): outcome is Reading {
   return outcome.kind === 'reading';
-}
-
-/**
- * Times of arrival that differ for the readings of one series, because two readings of one time would be one.
- * If the clock was set back, they continue at the time that it shows.
- */
-function createArrivalTimes(): (reading: Reading, arrival: Arrival) => UtcMs {
-  const newest = new LRUCache<string, Arrival & { ms: UtcMs }>({ max: SERIES_KEPT_MAX });
-  return ({ table, item }, { receivedAtMs, elapsedMs }) => {
-    const series = JSON.stringify([table, item.device, item.source, ...Object.keys(item.data)]);
-    const last = newest.get(series);
-    const wasSetBack = last && elapsedMs - last.elapsedMs - (receivedAtMs - last.receivedAtMs) >= SET_BACK_MS;
-    const ms = last && !wasSetBack ? Math.max(receivedAtMs, last.ms + 1) : receivedAtMs;
-    newest.set(series, { receivedAtMs, elapsedMs, ms });
-    return ms;
-  };
 }
 
 /** Says which refused payloads are kept. The same payload gets the same answer. */

@@ -67,7 +67,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
   }
 
-  /** @returns undefined if the stream has more messages, or nothing is rolled up since the workgroup is open */
+  /** @returns undefined if the stream has more messages, or if nothing was rolled up since the opening */
   async function findFinishedWork(workgroupId: string): Promise<FinishedWork | undefined> {
     const end = await news?.headOf(workgroupId);
     const { ask } = await pipeline.run(workgroupId, 'position', undefined);

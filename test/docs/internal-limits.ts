@@ -94,12 +94,12 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
   ],
   'a cache: what it does not hold is computed or read again': [
     'access.ts VERIFIED_TOKENS_MAX',
+    'arrival-times.ts SERIES_KEPT_MAX',
     'device-ids.ts IDS_KEPT_MAX',
     'fill-chunks.ts IDLE_CHUNKS_MAX KEPT_FIELDS_MAX',
     'hold-cache-folder.ts UNUSED_MS_MAX',
     'import-devices.ts KNOWN_MAX',
     'input-counter.ts LOSSES_KEPT_MAX',
-    'mqtt-input.ts SERIES_KEPT_MAX',
     'name-cache.ts PROBES_MAX NAMES_MAX',
     'rest-source.ts SPARE_BUFFERS_MAX',
     'socket-frames.ts PINNED_BYTES_MAX REMEMBERED_BYTES_MAX REMEMBERED_FRAMES_MAX',

@@ -1,22 +1,28 @@
 import { expect, test } from 'vitest';
-import { createLocalLeases } from '../../jobs/leases.ts';
+import { createLocalLeases, type Survey } from '../../jobs/leases.ts';
 import { createShardDemand } from '../../jobs/shard-demand.ts';
 import { createShardOverview } from '../../jobs/shard-overview.ts';
 import { createShardRoom } from '../../jobs/shard-room.ts';
 import { createWorkerRound } from '../../jobs/worker-round.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS, steadyClockOf } from '../../src/lib/time.ts';
 import { createTestClock } from '../support/test-clock.ts';
-import { createShardsInMemory } from './shards-in-memory.ts';
+import { createShardsInMemory, settled } from './shards-in-memory.ts';
 
-/** The rounds of the only worker, without workgroups. */
-function setUp() {
+const workgroups = createWorkgroups(
+  configSchema.parse({ workgroups: [{ id: 'home' }, { id: 'shop' }, { id: 'mill' }] }),
+);
+
+/** The rounds of the only worker. */
+function setUp(survey?: Survey, { mayTakeMore = true } = {}) {
   const [clock, wallClock] = [createTestClock(), createTestClock()];
-  const leases = createLocalLeases(10 * SECOND_MS);
-  const { ownedShards } = createShardsInMemory({ leases });
+  const leases = { ...createLocalLeases(10 * SECOND_MS), ...(survey && { survey: async () => survey }) };
+  const { ownedShards, events, open } = createShardsInMemory({ leases });
   const demand = createShardDemand({
     ownedShards,
-    mayTakeMore: () => true,
+    mayTakeMore: () => mayTakeMore,
     hasRoom: () => true,
     onNothingWanted: () => undefined,
   });
@@ -28,20 +34,25 @@ function setUp() {
     onMadeRoom: demand.want,
     onRoom: demand.openWanted,
   });
+  const handedOver: string[] = [];
   const reviews: Array<{ isClockSet: boolean }> = [];
   const round = createWorkerRound({
-    workgroups: { get: () => undefined, list: () => [] },
+    workgroups,
     overview: createShardOverview(leases),
     ownedShards,
     demand,
     room,
-    handovers: { handOver: () => Promise.reject(new Error('there is no other worker')) },
+    handovers: { handOver: async (id) => void handedOver.push(id) },
     review: async (how) => void reviews.push(how),
     clock: steadyClockOf(clock),
     wallClock,
     logger: silentLogger,
   });
   return {
+    events,
+    open,
+    demand,
+    handedOver,
     wallClock,
     /** Lets time pass on both clocks. */
     pass(ms: number) {
@@ -84,3 +95,25 @@ test.each([
     expect(await run()).toEqual([]);
   },
 );
+
+test('a round opens the workgroups that nobody has, if they are configured', async () => {
+  const { run, events } = setUp({ workers: 1, awake: ['home', 'shop', 'gone'], free: ['home', 'gone'] });
+  await run();
+  await settled();
+  expect(events.filter((event) => event.startsWith('open'))).toEqual(['open home']);
+});
+
+test('a round asks no longer for a workgroup that another worker has', async () => {
+  const survey = { workers: 2, awake: ['home', 'mill'], free: [] };
+  const { run, demand } = setUp(survey, { mayTakeMore: false });
+  for (const id of ['home', 'shop']) demand.want(id);
+  await run();
+  expect(demand.wanted()).toEqual(['shop']);
+});
+
+test('a round hands over what is more than the share of this worker', async () => {
+  const { run, open, handedOver } = setUp({ workers: 2, awake: ['home', 'shop', 'mill'], free: [] });
+  await open('home', 'shop', 'mill');
+  await run();
+  expect(handedOver).toEqual(['mill']);
+});

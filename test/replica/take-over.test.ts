@@ -60,6 +60,7 @@ test('the same machine continues with its own warehouse, also with what was not 
   const own = machine();
   const a = await work(own, store);
   await a.owner.mirror(await a.grow());
+  await a.owner.mirror(await a.grow());
   await a.grow();
   const content = await a.content();
   await expect(takeOver(own, store)).rejects.toMatchObject({ code: 'WarehouseLocked' });
@@ -68,9 +69,9 @@ test('the same machine continues with its own warehouse, also with what was not 
   expect(await takeOver(own, store)).toMatchObject({ warehouse: 'local' });
   expect(await takeOver(own, store)).toMatchObject({ warehouse: 'local' });
   const b = await work(own, store);
-  expect(b.taken).toMatchObject({ warehouse: 'local', movedAway: [], claim: { sequence: 5 } });
+  expect(b.taken).toMatchObject({ warehouse: 'local', movedAway: [], claim: { sequence: 6 } });
   expect(await b.content()).toEqual(content);
-  expect(await b.owner.mirror(await b.snapshot())).toMatchObject({ kind: 'mirrored', sequence: 6 });
+  expect(await b.owner.mirror(await b.snapshot())).toMatchObject({ kind: 'mirrored', sequence: 7 });
 });
 
 test('an older copy of the warehouse is not used, also beside the file of planned claims', async () => {

@@ -105,6 +105,30 @@ test('finer intervals replace a longer one if they cover all of it, and are refu
     ]);
   }));
 
+test.each([
+  ['at its start and its end', [interval(0, 2, 200), interval(2, 1, 100)]],
+  ['at its start', [interval(0, 3, 300)]],
+  ['at its end', [interval(1, 3, 300)]],
+  ['in its middle', [interval(1, 1, 100), interval(2, 1, 100)]],
+  ['across its start', [interval(-1, 4, 400)]],
+])('a longer interval of which an hour would be lost is not replaced by others %s', (_, rows) =>
+  withShard(async ({ store, current }) => {
+    await store(intervals(interval(0, 4, 400)));
+    expect(await store(intervals(...rows))).toMatchObject({ kind: 'refused', count: 1 });
+    expect(await current()).toEqual([[0, 4, 400, 'measured', 1]]);
+  }),
+);
+
+test('an interval replaces all current ones that it covers, also those that begin or end with it', () =>
+  withShard(async ({ store, current }) => {
+    await store(intervals(interval(0, 1, 10), interval(1, 1, 20), interval(2, 1, 30), interval(3, 1, 40)));
+    expect(await store(intervals(interval(0, 3, 66)))).toMatchObject({ stored: 1, replaced: 3, revision: 2 });
+    expect(await current()).toEqual([
+      [0, 3, 66, 'measured', 2],
+      [3, 4, 40, 'measured', 1],
+    ]);
+  }));
+
 test('intervals that only touch a current interval are stored beside it', () =>
   withShard(async ({ store, current }) => {
     await store(intervals(interval(1, 1, 100)));
@@ -209,6 +233,11 @@ test('budgets of several lengths can coexist, and of one length the later one co
       ['P50', 'day', 2, 1],
       ['P90', 'month', 40, 1],
     ]);
+    expect(await store(budgets(budget('2026-01-01', '2026-01-01', 3)))).toMatchObject({
+      stored: 1,
+      replaced: 1,
+      revision: 2,
+    });
     // The value that was replaced comes back.
     expect(await store(budgets(budget('2026-01-01', '2026-01-31', 50)))).toMatchObject({
       stored: 1,
