@@ -3,8 +3,8 @@ import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import type { StageDefinition, StageName, StagePace } from './stages.ts';
 
 /**
- * Stages that are asked run this often without being asked, because news can be lost and time alone changes
- * some results.
+ * A stage that waits for news also runs after this time without news, because news can be lost, and time
+ * alone changes some results.
  */
 const UNASKED_MS = 30 * SECOND_MS;
 

@@ -261,7 +261,7 @@ export const metricTable = {
     part: 'worker',
     type: 'counter',
     labels: workgroupLabels,
-    help: 'Changes of days that were final.',
+    help: 'Changes of days that were final. A day counts each time that it changes.',
   },
   wattline_warehouse_bytes: {
     part: 'worker',

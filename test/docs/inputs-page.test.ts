@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
@@ -5,6 +7,8 @@ import type { InputOutcome } from '../../src/inputs/input-outcome.ts';
 import { createLineReader } from '../../src/inputs/read-influx-line.ts';
 import { createMessageReader } from '../../src/inputs/read-mqtt-message.ts';
 import { pages } from '../support/readme.ts';
+import { runCommand } from '../support/run-command.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const NOW_MS = Date.parse('2026-11-20T08:00:00Z');
 const page = pages.get('docs/inputs.md')!;
@@ -48,16 +52,15 @@ test('the page has the products that it names', () => {
     expect(titles).toContain(product);
 });
 
-test('the first steps have a configuration that reads the message that they try', () => {
-  const steps = page.split('\n## From a Shelly to kWh\n')[1]!.split('\n## ')[0]!;
-  const [, yaml] = /<<'END'\n(.*?)^ +END$/ms.exec(steps)!;
-  const [, topic, payload] = /--topic (\S+) --payload (\S+)/.exec(steps)!;
-  const workgroup = configSchema.parse(parse(yaml!.replace('{ file: mqtt.password }', 'secret')))
-    .workgroups[0]!;
-  expect(workgroup.energyStreams).toMatchObject([{ table: 'grid', field: 'import_wh' }]);
-  expect(outcomesOf(workgroup, `${topic} ${payload}`)).toMatchObject([
-    { kind: 'reading', table: 'grid', item: { data: { import_wh: 12_345.6 } } },
-  ]);
+test('the first steps have a configuration that reads the message that they try, and show what is printed', async () => {
+  const steps = page.split('\n## From a Shelly to kWh\n')[1]!.split('\n## ')[0]!.replaceAll(/^ {3}/gm, '');
+  const [, yaml] = /<<'END'\n(.*?)^END$/ms.exec(steps)!;
+  const [, command, printed] = /wattline -- (inputs try .*?)\n```\n\n```text\n(.*?)```/s.exec(steps)!;
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), yaml!);
+  writeFileSync(join(cwd, 'mqtt.password'), 'secret', { mode: 0o600 });
+  const { code, stdout } = await runCommand(command!.split(' '), { cwd });
+  expect([code, stdout]).toEqual([0, printed]);
 });
 
 describe.each(sections)('$title', ({ yaml, examples }) => {

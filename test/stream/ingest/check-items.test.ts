@@ -111,7 +111,7 @@ test('the number of fields is limited', () => {
   }
 });
 
-test('with a field named __proto__ are refused', () => {
+test('items with a field named __proto__ are refused', () => {
   const item = JSON.parse(`{"device":"${deviceId(1)}","event_time":1,"data":{"__proto__":1,"power":2}}`);
   expect(checkItems([item], 'solar', 'all')).toEqual({
     kind: 'invalid',
