@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { noteSoakFiles, onlyInSoak } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
+import { findQuickFiles } from './test/support/quick-files.ts';
 import { readSqlFiles } from './test/support/read-sql-files.ts';
 import { isFull, TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
 import { makeRunFolder } from './test/support/run-folder.ts';
@@ -46,6 +47,9 @@ const alone = [
 const skippedFiles = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
 const soakNote = skippedFiles.length > 0 ? noteSoakFiles(process.argv.slice(2)) : undefined;
 if (soakNote !== undefined) process.stderr.write(`${soakNote}\n`);
+
+/** The files of `npm run test:quick`. Undefined for all other commands. */
+const quickFiles = process.env.WATTLINE_QUICK === '1' ? findQuickFiles() : undefined;
 
 /** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];
@@ -101,17 +105,17 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sharing',
-          include: ['test/**/*.test.ts'],
+          include: quickFiles ?? ['test/**/*.test.ts'],
           exclude: [...alone, ...inBrowser, ...skippedFiles],
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'alone', include: alone, exclude: skippedFiles } },
+      { extends: true, test: { name: 'alone', include: quickFiles ? [] : alone, exclude: skippedFiles } },
       {
         extends: true,
         test: {
           name: 'page',
-          include: inBrowser,
+          include: quickFiles ? [] : inBrowser,
           // One process has one connection to the browser.
           isolate: false,
           globalSetup: 'test/web/support/serve-page.ts',
