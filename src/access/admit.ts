@@ -1,7 +1,7 @@
 import { StreamError } from '../contract/stream-errors.ts';
 import type { AccessAudit, RefusalReason } from './access-audit.ts';
-import { type Authentication, grantOrThrow } from './authentication.ts';
 import { type Authorization, authorize, type DeviceGroups, workgroupForbidden } from './authorize.ts';
+import { type Authentication, grantOrThrow } from './check-token.ts';
 import type { Grant, Permission } from './grant.ts';
 import { RefusedToken } from './refused-token.ts';
 

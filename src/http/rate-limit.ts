@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Authentication } from '../access/authentication.ts';
+import type { Authentication } from '../access/check-token.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { addressGroup } from './address-group.ts';
 

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
-import { grantOrThrow } from '../access/authentication.ts';
+import { grantOrThrow } from '../access/check-token.ts';
 import { earlierOffset, laterOffset } from '../contract/offset.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';

@@ -1,7 +1,7 @@
 import type { createMcpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { grantOrThrow } from '../access/authentication.ts';
 import { bearerToken } from '../access/bearer-token.ts';
+import { grantOrThrow } from '../access/check-token.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';

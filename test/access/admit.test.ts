@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createAccessAudit } from '../../src/access/access-audit.ts';
 import { admit } from '../../src/access/admit.ts';
-import { checkToken } from '../../src/access/authentication.ts';
+import { checkToken } from '../../src/access/check-token.ts';
 import type { Permission } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { openAuditSpool } from '../../src/audit/spool.ts';

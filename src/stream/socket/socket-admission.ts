@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Access } from '../../access/access.ts';
 import { admit, type Gate } from '../../access/admit.ts';
-import { checkToken, grantOrThrow } from '../../access/authentication.ts';
 import { bearerToken } from '../../access/bearer-token.ts';
+import { checkToken, grantOrThrow } from '../../access/check-token.ts';
 import type { Grant } from '../../access/grant.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { callerOf, type RateLimit, tooManyText } from '../../http/rate-limit.ts';
