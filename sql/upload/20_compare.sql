@@ -10,23 +10,25 @@
 -- Creates the table for the current rows. One of the three statements below fills it.
 -- current_row:
 --   row_id                              rowid in the target table, which stays the same in a transaction
---   meter_code, scenario, granularity   see create_incoming
---   start_ms, end_ms, amount_wh         see create_incoming
---   direction, quality                  see create_incoming; of a budget null
+--   meter_code, start_ms, end_ms        as in the table incoming of 10_take.sql
+--   scenario, granularity               as there; empty if the row is not of a budget
+--   amount_wh                           as there
+--   direction, quality                  as there; null: of a budget
 --   revision
 --   received_at_ms                      null: a value of a register. Only the refusal of a partly covered
 --                                       row shows it, and such a value is never partly covered
 CREATE OR REPLACE TEMP TABLE current_row (
-  row_id BIGINT, meter_code VARCHAR, scenario VARCHAR, granularity VARCHAR, start_ms BIGINT, end_ms BIGINT,
-  amount_wh DOUBLE, direction VARCHAR, quality VARCHAR, revision INTEGER, received_at_ms BIGINT
+  row_id BIGINT, meter_code VARCHAR, scenario VARCHAR DEFAULT '', granularity VARCHAR DEFAULT '',
+  start_ms BIGINT, end_ms BIGINT, amount_wh DOUBLE, direction VARCHAR, quality VARCHAR, revision INTEGER,
+  received_at_ms BIGINT
 );
 
 -- name: find_current_intervals
 -- Finds the current readings of the meters and times of the upload.
 INSERT INTO current_row BY NAME
-SELECT meter_reading.rowid AS row_id, meter_reading.meter_code, '' AS scenario, '' AS granularity,
-  meter_reading.start_ms, meter_reading.end_ms, meter_reading.energy_wh AS amount_wh, meter_reading.direction,
-  meter_reading.quality, meter_reading.revision, meter_reading.received_at_ms
+SELECT meter_reading.rowid AS row_id, meter_reading.meter_code, meter_reading.start_ms, meter_reading.end_ms,
+  meter_reading.energy_wh AS amount_wh, meter_reading.direction, meter_reading.quality, meter_reading.revision,
+  meter_reading.received_at_ms
 FROM meter_reading JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded.to_ms
   AND meter_reading.end_ms > uploaded.from_ms;
@@ -34,9 +36,9 @@ WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded.to
 -- name: find_current_registers
 -- Finds the current register values of the meters and times of the upload.
 INSERT INTO current_row BY NAME
-SELECT meter_register.rowid AS row_id, meter_register.meter_code, '' AS scenario, '' AS granularity,
-  meter_register.at_ms AS start_ms, meter_register.at_ms AS end_ms, meter_register.value_wh AS amount_wh,
-  meter_register.direction, meter_register.quality, meter_register.revision
+SELECT meter_register.rowid AS row_id, meter_register.meter_code, meter_register.at_ms AS start_ms,
+  meter_register.at_ms AS end_ms, meter_register.value_wh AS amount_wh, meter_register.direction,
+  meter_register.quality, meter_register.revision
 FROM meter_register JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded.from_ms AND uploaded.to_ms;
 
