@@ -1,9 +1,13 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { isLoopback } from '../lib/is-loopback.ts';
+import { parsePort } from '../lib/parse-port.ts';
 import { port } from './setting-types.ts';
 
-const addressPattern = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i;
+const addressPattern = /^(?:\[(?<ipv6>[^\]%]+)\]|(?<name>[^:]+))(?::(?<digits>\d+))?$/;
+const hostNamePattern = /^[\w-]+(?:\.[\w-]+)*\.?$/;
+const onlyDigitsAndDots = /^[\d.]+$/;
 
 /** Where a worker accepts calls of other machines. Used with `queue.backend: redis`. */
 export const workerSchema = z
@@ -49,9 +53,14 @@ function isEveryAddress(host: string): boolean {
 }
 
 function hostAndPort(text: string): { host: string; port: number | undefined } | undefined {
-  const [, ipv6, name, digits] = addressPattern.exec(text) ?? [];
-  const host = ipv6 ?? name;
-  const number = digits === undefined ? undefined : Number(digits);
-  if (host === undefined || number === 0 || (number ?? 1) > 65_535) return undefined;
-  return { host, port: number };
+  const { ipv6, name, digits } = addressPattern.exec(text)?.groups ?? {};
+  const port = digits === undefined ? undefined : parsePort(digits);
+  // Others cannot call the port 0.
+  if (digits !== undefined && !port) return undefined;
+  if (ipv6 !== undefined) return isIPv6(ipv6) ? { host: ipv6, port } : undefined;
+  return name !== undefined && isIPv4OrName(name) ? { host: name, port } : undefined;
+}
+
+function isIPv4OrName(host: string): boolean {
+  return isIPv4(host) || (hostNamePattern.test(host) && !onlyDigitsAndDots.test(host));
 }

@@ -3,10 +3,13 @@ import { guessEncoding } from './first-bytes.ts';
 import type { Sample } from './guess-mapping.ts';
 import { type Mapping, mappingSchema } from './import-mapping.ts';
 import { fileProblem, type Reader, unreadable } from './open-reader.ts';
-import { jsonObjects, openSource } from './source-file.ts';
+import { jsonObjects, OPENED_DEPTH_MAX, openSource } from './source-file.ts';
 
+/** A week of rows every five minutes. The time, the numbers and the devices are guessed from them. */
 const SAMPLE_ROWS = 2_000;
+/** The members of the first objects are known. A log repeats the members of its devices within these. */
 const OBJECTS_MAX = 200;
+/** Each member becomes a column of the sample. Objects with keys of many devices would have thousands. */
 const MEMBERS_MAX = 500;
 
 /**
@@ -41,7 +44,7 @@ export async function sampleFile(reader: Reader, given: Partial<Mapping['csv']> 
   }
 }
 
-/** The members of the first objects. Members of nested objects are named by their path. */
+/** The members of the first objects. Members of objects in them are named by their path. */
 async function findMembers(reader: Reader): Promise<string[]> {
   const { connection, path } = reader;
   const result = await connection
@@ -59,8 +62,8 @@ async function findMembers(reader: Reader): Promise<string[]> {
 function collect(value: object, parents: readonly string[], pointers: Set<string>): void {
   for (const [name, member] of Object.entries(value)) {
     const names = [...parents, name];
-    if (typeof member === 'object' && member !== null && !Array.isArray(member) && parents.length < 3)
-      collect(member, names, pointers);
+    const isObject = typeof member === 'object' && member !== null && !Array.isArray(member);
+    if (isObject && parents.length < OPENED_DEPTH_MAX) collect(member, names, pointers);
     else pointers.add(names.length === 1 && !name.startsWith('/') ? name : jsonPointer(names));
   }
 }

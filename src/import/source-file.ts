@@ -198,12 +198,12 @@ async function openParquet(connection: DuckDBConnection, pattern: string): Promi
   return openStructs(connection, { format: 'parquet', columns, from });
 }
 
-/** Structures deeper than this stay as they are. */
-const STRUCTS_DEPTH_MAX = 3;
+/** How many levels of objects or structures within a row are opened. Deeper ones stay one column. */
+export const OPENED_DEPTH_MAX = 3;
 
 /** Adds the members of structures as columns, named by their path (RFC 6901). */
 async function openStructs(connection: DuckDBConnection, source: SourceFile, depth = 0): Promise<SourceFile> {
-  if (depth === STRUCTS_DEPTH_MAX || !source.columns.some(isStruct)) return source;
+  if (depth === OPENED_DEPTH_MAX || !source.columns.some(isStruct)) return source;
   const columns: SourceColumn[] = [];
   const cells: string[] = [];
   for (const [index, column] of source.columns.entries()) {

@@ -193,7 +193,7 @@ export const internalLimits: Readonly<Record<string, readonly string[]>> = {
     'find-heading.ts NUMBER_CHARACTERS_MAX',
     'first-bytes.ts BYTES_MAX',
     'sample-file.ts OBJECTS_MAX',
-    'source-file.ts STRUCTS_DEPTH_MAX',
+    'source-file.ts OPENED_DEPTH_MAX',
     'suggest-streams.ts RESTARTS_PER_DAY_MAX',
     'text-encoding.ts OTHER_ZEROS_MAX CONTROLS_SHARE_MAX CONTROLS_MORE_MAX',
   ],
