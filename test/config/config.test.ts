@@ -312,6 +312,37 @@ test('the environment overrides the file, and is checked as strictly', () => {
   });
 });
 
+test('each variable of the environment is one setting', () => {
+  const environment = {
+    WATTLINE_DATA_DIR: '/data',
+    WATTLINE_LOG_LEVEL: 'debug',
+    WATTLINE_HOST: '10.0.0.1',
+    WATTLINE_PORT: '1001',
+    WATTLINE_STREAM_PORT: '1002',
+    WATTLINE_REPORT_PORT: '1003',
+    WATTLINE_METRICS_HOST: '10.0.0.2',
+    WATTLINE_METRICS_PORT: '1004',
+    WATTLINE_STREAM_LOG: 'memory',
+    WATTLINE_STREAM_REDIS_URL: 'redis://stream',
+    WATTLINE_QUEUE_BACKEND: 'redis',
+    WATTLINE_REDIS_URL: 'redis://queue',
+    WATTLINE_WORKER_HOST: '10.0.0.3',
+    WATTLINE_WORKER_PORT: '1005',
+    WATTLINE_WORKER_ADDRESS: 'worker-1',
+    WATTLINE_JWKS_FILE: '/keys.json',
+  };
+  expect(load('', environment)).toMatchObject({
+    dataDir: '/data',
+    logLevel: 'debug',
+    http: { host: '10.0.0.1', port: 1001, streamPort: 1002, reportPort: 1003 },
+    metrics: { host: '10.0.0.2', port: 1004 },
+    stream: { log: 'memory', redisUrl: 'redis://stream' },
+    queue: { backend: 'redis', redisUrl: 'redis://queue' },
+    worker: { host: '10.0.0.3', port: 1005, address: 'worker-1' },
+    access: { jwksFile: '/keys.json' },
+  });
+});
+
 test('the environment counts without a file', () => {
   const empty = mkdtempSync(join(tmpdir(), 'wattline-config-'));
   expect(loadConfig({ cwd: empty, environment: { WATTLINE_PORT: '3000' } }).http.port).toBe(3000);

@@ -147,6 +147,27 @@ test.each([
     /^workgroups.0.sites.0.meters.1.code: "A" is already a member/,
   ],
   [
+    'a member twice on the last day of the period that is listed last',
+    {
+      meters: [{ code: 'A' }],
+      sites: [
+        {
+          name: 'a',
+          meters: [
+            { code: 'A', from: '2026-05-01' },
+            { code: 'A', to: '2026-05-01' },
+          ],
+        },
+      ],
+    },
+    /^workgroups.0.sites.0.meters.1.code: "A" is already a member/,
+  ],
+  [
+    'one source of a device and the device as a whole',
+    { sites: [{ name: 'a', devices: [{ id: DEVICE, source: 'roof' }, { id: DEVICE }] }] },
+    /^workgroups.0.sites.0.devices.1.id: .* is already a member/,
+  ],
+  [
     'a device as a whole and one of its sources',
     { sites: [{ name: 'a', devices: [{ id: DEVICE }, { id: DEVICE, source: 'roof' }] }] },
     /^workgroups.0.sites.0.devices.1.id: .* is already a member/,

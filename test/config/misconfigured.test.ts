@@ -89,6 +89,16 @@ describe('a stream that cannot work is refused', () => {
     });
   });
 
+  test('but not one at the end of what is possible', () => {
+    const change = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 1000, initial: 1000 };
+    const registerChanges = [change, { ...change, source: 'other' }];
+    expect(problemsOf({ ...register, modulus: 1000, jitter: '999.9 kWh', registerChanges })).toEqual({});
+    expect(problemsOf({ ...register, modulus: 1e12 })).toEqual({});
+    expect(problemsOf({ ...register, modulus: 1.001e12 })).toEqual({
+      'energyStreams.0.modulus': expect.stringContaining('is more than 1000000000000000 Wh'),
+    });
+  });
+
   test('a field that is read twice by one method', () => {
     expect(problemsOf(register, power, { ...register, unit: 'Wh' })).toEqual({
       'energyStreams.2.field':

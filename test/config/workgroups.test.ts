@@ -54,6 +54,17 @@ test('every listener is called, even if an earlier one fails', () => {
   expect(called).toEqual(['home']);
 });
 
+test.each([
+  [{ deviceGroups: { roof: ['7c9e6679-7425-40de-944b-e07fc1f90ae7'] } }, false],
+  [{ deviceTimeout: '1h' }, false],
+  [{ totalSource: 'total' }, true],
+])('it is up to what has changed (%j) whether a workgroup is opened again: %s', (change, isNeeded) => {
+  const [before, after] = [{}, change].map(
+    (settings) => configSchema.parse({ workgroups: [{ id: 'home', ...settings }] }).workgroups[0]!,
+  );
+  expect(needsReopening({ before: before!, after: after! })).toBe(isNeeded);
+});
+
 test('a workgroup with changed inputs keeps its warehouse open', () => {
   const withTopic = (topic: string) => {
     const rules = [{ topic, table: 't', device: 'x', fields: { p: 'payload' } }];
