@@ -7,6 +7,9 @@ import {
   daysBetween,
   firstDayOfMonth,
   formatInstant,
+  formatLocal,
+  formatMinute,
+  formatMoment,
   HOUR_MS,
   INTERVAL_MS,
   isLocalDate,
@@ -14,6 +17,7 @@ import {
   lastDayOfMonth,
   localDateOf,
   parseInstant,
+  zoneOffsets,
 } from '../../src/lib/time.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -224,4 +228,31 @@ test.each([
   ['9999-12-30', '9999-12-01', '9999-12-31'],
 ])('the month of %s is from %s to %s', (day, first, last) => {
   expect([firstDayOfMonth(day), lastDayOfMonth(day)]).toEqual([first, last]);
+});
+
+describe('an instant for people', () => {
+  const ms = Date.UTC(2026, 9, 25, 0, 30, 5);
+
+  test('is in UTC, to the second or to the minute', () => {
+    expect(formatMoment(ms + 999)).toBe('2026-10-25 00:30:05Z');
+    expect(formatMinute(ms + 999)).toBe('2026-10-25 00:30');
+  });
+
+  test('in local time has its offset, which tells repeated hours apart', () => {
+    expect(formatLocal(ms, 'Europe/Berlin')).toBe('2026-10-25 02:30:05+02:00');
+    expect(formatLocal(ms + HOUR_MS, 'Europe/Berlin')).toBe('2026-10-25 02:30:05+01:00');
+    expect(formatLocal(ms + 7, 'Etc/UTC')).toBe('2026-10-25 00:30:05.007+00:00');
+  });
+});
+
+test('the offsets of a zone are those from the first instant up to the last, both included', () => {
+  const [spring, autumn] = [Date.UTC(2026, 2, 29, 1), Date.UTC(2026, 9, 25, 1)];
+  const offsets = [
+    { fromMs: spring - 1, offsetMs: HOUR_MS },
+    { fromMs: spring, offsetMs: 2 * HOUR_MS },
+    { fromMs: autumn, offsetMs: HOUR_MS },
+  ];
+  expect(zoneOffsets('Europe/Berlin', spring - 1, autumn)).toEqual(offsets);
+  expect(zoneOffsets('Europe/Berlin', spring - 1, autumn - 1)).toEqual(offsets.slice(0, 2));
+  expect(zoneOffsets('Etc/UTC', 0, autumn)).toEqual([{ fromMs: 0, offsetMs: 0 }]);
 });

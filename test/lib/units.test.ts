@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseQuantity, unitFactor, unitTable } from '../../src/lib/units.ts';
+import { formatDuration, parseQuantity, parseUnit, unitFactor, unitTable } from '../../src/lib/units.ts';
 import { pages } from '../support/readme.ts';
 
 test.each([
@@ -62,6 +62,59 @@ test('every unit of every dimension can be written and read', () => {
       },
     ),
   );
+});
+
+test('each unit has its factor to Wh, W or ms', () => {
+  expect(unitTable('energy')).toEqual([
+    ['mWh', 0.001],
+    ['Wh', 1],
+    ['kWh', 1_000],
+    ['MWh', 1_000_000],
+    ['GWh', 1_000_000_000],
+    ['TWh', 1_000_000_000_000],
+    ['J', 1 / 3_600],
+    ['kJ', 1_000 / 3_600],
+    ['MJ', 1_000_000 / 3_600],
+    ['GJ', 1_000_000_000 / 3_600],
+    ['Ws', 1 / 3_600],
+    ['kWs', 1_000 / 3_600],
+  ]);
+  expect(unitTable('power')).toEqual([
+    ['mW', 0.001],
+    ['W', 1],
+    ['kW', 1_000],
+    ['MW', 1_000_000],
+    ['GW', 1_000_000_000],
+  ]);
+  expect(unitTable('duration')).toEqual([
+    ['ms', 1],
+    ['s', 1_000],
+    ['m', 60_000],
+    ['min', 60_000],
+    ['h', 3_600_000],
+    ['d', 86_400_000],
+  ]);
+});
+
+test.each([
+  ['kWh', 'kWh'],
+  ['KWH', 'kWh'],
+  ['kw', 'kW'],
+  // It could be mWh or MWh.
+  ['mwh', undefined],
+  ['kVA', undefined],
+])('as a unit in any capitals, %s is %s', (text, unit) => {
+  expect(parseUnit(text)).toBe(unit);
+});
+
+test.each([
+  [0, '0ms'],
+  [1_500, '1500ms'],
+  [90_000, '90s'],
+  [5_400_000, '90m'],
+  [86_400_000, '1d'],
+])('a duration of %d ms is written as %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
 });
 
 test('no text is a crash', () => {
