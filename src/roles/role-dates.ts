@@ -26,7 +26,7 @@ export function splitIntoSpans(spans: ReadonlyArray<Partial<DateSpan>>): DateSpa
   const starts = new Set<LocalDate>();
   for (const { from, to } of spans) {
     if (from !== undefined) starts.add(from);
-    if (to !== undefined && to < LAST) starts.add(addDays(to, 1));
+    if (to !== undefined) starts.add(addDays(to, 1));
   }
   const sorted = [...starts].sort();
   return [undefined, ...sorted].map((from, index) => ({

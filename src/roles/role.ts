@@ -63,14 +63,14 @@ export const roleEntrySchema = z
     if (device === undefined && source === undefined)
       refuse('source', 'is missing: name a source, a pattern such as "grid_*", or a device');
     if (from !== undefined && to !== undefined && from > to) refuse('to', `is before from (${from})`);
-    if (negativeRole !== undefined && negativeRole !== 'other') {
-      if (sideOfRole[role] * sideOfRole[negativeRole] !== -1)
+    if (negativeRole !== undefined) {
+      if (role === 'other') refuse('negativeRole', 'is not possible with role other; remove it');
+      else if (negativeRole !== 'other' && sideOfRole[role] * sideOfRole[negativeRole] !== -1)
         refuse(
           'negativeRole',
-          `must have the opposite direction of ${role}, such as ${oppositeRole[role] ?? 'other'} or other`,
+          `must have the opposite direction of ${role}, such as ${oppositeRole[role]} or other`,
         );
-    } else if (negativeRole === 'other' && role === 'other')
-      refuse('negativeRole', 'has no effect with role other; remove it');
+    }
     if (within !== undefined && role === 'other')
       refuse('within', 'has no effect with role other, which is never added up; remove it');
     if (within !== undefined && within !== WITHIN_SITE && !within.includes('.'))
@@ -78,7 +78,7 @@ export const roleEntrySchema = z
   });
 export type RoleEntry = z.output<typeof roleEntrySchema>;
 
-const oppositeRole: Partial<Record<SourceRole, SourceRole>> = {
+const oppositeRole: Readonly<Record<Exclude<SourceRole, 'other'>, SourceRole>> = {
   production: 'consumption',
   consumption: 'production',
   grid_import: 'grid_export',

@@ -35,3 +35,9 @@ test('a repeated action waits after each run, and its stop waits for the run tha
   await clock.advance(10_000);
   expect([runs.length, clock.timersPending]).toEqual([2, 0]);
 });
+
+test('a stop during the wait ends it', async () => {
+  const clock = createTestClock();
+  await repeat(100, clock.startTimer, () => expect.unreachable()).stop();
+  expect(clock.timersPending).toBe(0);
+});

@@ -72,6 +72,29 @@ test('a total source contains the other sources of its device with its role, on 
   ]);
 });
 
+test("a device's own total source counts instead of that of the workgroup, if it is there", () => {
+  const own = { devices: [{ id: garage, totalSource: 'meter' }], totalSource: 'total' };
+  const resolver = resolverOf([{ source: '*', role: 'consumption' }], own);
+  const within = (...sources: string[]) =>
+    resolver.spans(sources.map((source) => ({ device: heat, source }))).map((span) => span.within);
+  expect(resolver.spans([{ device: garage, source: 'total' }])).toMatchObject([
+    { source: 'total', within: { device: garage, source: 'meter' } },
+    { source: 'meter', within: undefined },
+  ]);
+  expect(within('l1').slice(0, 1)).toEqual([undefined]);
+  expect(within('l1', 'total').slice(0, 2)).toEqual([{ device: heat, source: 'total' }, undefined]);
+});
+
+test('a total source with another role in one direction contains no others', () => {
+  const roles = [
+    { source: 'total', role: 'grid_import', negativeRole: 'grid_export' },
+    { source: 'l1', role: 'grid_import' },
+  ];
+  const resolver = resolverOf(roles, { totalSource: 'total' });
+  const known = ['l1', 'total'].map((source) => ({ device: garage, source }));
+  expect(resolver.spans(known)).toMatchObject([{ within: undefined }, { within: undefined }]);
+});
+
 test('a source that is within another one by its own setting stays there, for every total source of its device', () => {
   const roles = [
     { device: 'garage', source: 'l1', role: 'consumption', within: 'site' },

@@ -87,6 +87,21 @@ test.each<[name: string, roles: object[], message: RegExp]>([
     /^roles\.0\.negativeRole: must have the opposite direction of consumption, such as production or other$/,
   ],
   [
+    'a negative role of what has no direction',
+    [{ ...main, role: 'other', negativeRole: 'grid_export' }],
+    /^roles\.0\.negativeRole: is not possible with role other; remove it$/,
+  ],
+  [
+    'a negative role other of other',
+    [{ ...main, role: 'other', negativeRole: 'other' }],
+    /^roles\.0\.negativeRole: is not possible with role other; remove it$/,
+  ],
+  [
+    'a part that is never added up',
+    [{ ...main, role: 'other', within: 'site' }],
+    /^roles\.0\.within: has no effect with role other, which is never added up; remove it$/,
+  ],
+  [
     'a parent that is no source',
     [{ ...main, within: 'house' }],
     /^roles\.0\.within: must be "site", or a device, a dot and a source/,
@@ -127,6 +142,30 @@ test.each<[name: string, roles: object[], message: RegExp]>([
   expect(refused(roles)).toMatch(message);
 });
 
+test('a parent must have the role of its part on the days of the part only', () => {
+  const part = { ...main, within: 'heat.total', from: '2026-04-01' };
+  const total = { device: 'heat', source: 'total' };
+  const before = { ...total, role: 'production', to: '2026-03-31' };
+  expect(refused([part, before, { ...total, role: 'consumption', from: '2026-04-01' }])).toBe('');
+  expect(refused([part, before])).toMatch(/^roles\.0\.within: "heat\.total" has no role at that time/);
+  const signed = { role: 'grid_import', negativeRole: 'grid_export' };
+  expect(
+    refused([
+      { ...main, role: 'grid_import', within: 'heat.total' },
+      { ...total, ...signed },
+    ]),
+  ).toMatch(/has the role grid_import\/grid_export \(roles\.1\) and this source has grid_import:/);
+});
+
+test('two patterns may give a source a role on one day, because the first counts', () => {
+  expect(
+    refused([
+      { ...main, source: 'm?in' },
+      { ...main, source: 'm?in', role: 'production' },
+    ]),
+  ).toBe('');
+});
+
 test('a total source cannot be within a part of itself', () => {
   const roles = [main, { device: 'garage', source: 'all', role: 'consumption', within: 'garage.main' }];
   expect(refused(roles, { totalSource: 'all' })).toMatch(
@@ -145,6 +184,7 @@ test("a meter's direction agrees with the role of its source, or of its device",
   expect(refused([{ ...main, role: 'other' }], meters({ source: 'main' }))).toBe('');
   const signed = { ...main, role: 'grid_export', negativeRole: 'grid_import' };
   expect(refused([signed], meters({ source: 'main' }))).toBe('');
+  expect(refused([], meters({}))).toBe('');
   const devices = [{ id: garage, energyRole: 'production' }];
   expect(problemsOf({ devices, ...meters({}) }).join()).toMatch(
     /^meters\.0\.direction: .* the energyRole of its device is production/,
@@ -156,7 +196,11 @@ test('a role that a source of the site has cannot be absent', () => {
   expect(refused([main], { sites })).toMatch(
     /^sites\.0\.absent\.0: source "main" of device \S+ has the role consumption/,
   );
-  expect(refused([main], { sites: [{ ...sites[0], devices: [{ id: deviceId(2) }] }] })).toBe('');
+  expect(refused([{ ...main, role: 'production', negativeRole: 'consumption' }], { sites })).toMatch(
+    /has the role consumption/,
+  );
+  for (const member of [{ id: deviceId(2) }, { id: garage, source: 'roof' }])
+    expect(refused([main], { sites: [{ ...sites[0], devices: [member] }] })).toBe('');
 });
 
 test('peak power has one value from each day on', () => {
