@@ -66,6 +66,17 @@ test('Parquet is read with instants, local times and numbers of any type', async
   });
 });
 
+test('cells of Parquet are read without blanks at their ends, and a file of too many columns is not', async () => {
+  const blanks = await parquetOf(
+    "SELECT ' GRID-1 ' AS meter_code, '2026-05-17T11:00Z' AS time, ' 1.5 ' AS value_kwh, NULL AS quality",
+  );
+  expect(await read(blanks)).toMatchObject({ rows: [{ meter: 'GRID-1', start, energyWh: 1_500 }] });
+  const names = Array.from({ length: 1_001 }, (_, index) => `1 AS c${index}`);
+  await expect(read(await parquetOf(`SELECT ${names.join(', ')}`))).rejects.toThrow(
+    'has more than 1,000 columns; keep those that are read',
+  );
+});
+
 test('errors of a Parquet file name the number of the row', async () => {
   const path = await parquetOf(
     "SELECT 'GRID-1' AS meter_code, make_timestamptz(n * 900000000) AS interval_start, make_timestamptz(n * 900000000 + 900000000) AS interval_end, CASE n WHEN 2 THEN -1 ELSE 1 END AS energy_kwh FROM range(1, 4) r(n)",
