@@ -42,6 +42,22 @@ test('a workbook of another program is read: with prefixes, absolute targets and
   expect(await rowsOf(archive)).toEqual([['', '1904-01-02 00:00:00']]);
 });
 
+test('a number is a time if its format is one of the dates and times that every workbook knows', async () => {
+  const dates = [14, 22, 27, 36, 45, 47, 50, 58];
+  const numbers = [0, 13, 23, 26, 37, 44, 48, 49, 59];
+  const ids = [...dates, ...numbers];
+  const styles = `<styleSheet><cellXfs>${ids.map((id) => `<xf numFmtId="${id}"/>`).join('')}</cellXfs></styleSheet>`;
+  const cells = ids.map((_, style) => `<c s="${style}"><v>46346.25</v></c>`).join('');
+  const [row] = await rowsOf(workbookOf({ Data: `<row>${cells}</row>` }, { 'xl/styles.xml': styles }));
+  expect(row).toEqual([...dates.map(() => '2026-11-20 06:00:00'), ...numbers.map(() => '46346.25')]);
+});
+
+test('a time of a workbook is a whole second if it is within 5 ms of one', async () => {
+  const at = (ms: number) => `<c s="2"><v>${46_346 + ms / 86_400_000}</v></c>`;
+  const [row] = await rowsOf(workbookOf({ Data: `<row>${[1_004, 1_010, 1_995].map(at).join('')}</row>` }));
+  expect(row).toEqual(['2026-11-20 00:00:01', '2026-11-20 00:00:01.010', '2026-11-20 00:00:02']);
+});
+
 test('a sheet that the exports write is read', async () => {
   const data = [
     [{ value: 'Day' }, { value: 'Energy (Wh)' }],

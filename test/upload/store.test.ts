@@ -173,6 +173,23 @@ test('registers become the growth between their values, and a fall is a fault wi
     ]);
     await store(registers(register(0, 0.1, 'GRID-2'), register(1, 0.3, 'GRID-2')));
     expect((await current()).at(-1)).toEqual([0, 1, 0.2, 'measured', 1]);
+    const dirty = await shard.transaction((connection) =>
+      connection.runAndReadAll('SELECT DISTINCT dataset, partition FROM dirty_partition ORDER BY ALL'),
+    );
+    expect(dirty.getRows()).toContainEqual(['meter_reading', '2026-06']);
+  }));
+
+test('a register with one value is listed without energy, from its current value', () =>
+  withShard(async ({ shard, store }) => {
+    await store(registers(register(5, 1)));
+    await store(registers(register(5, 2)));
+    const { meters } = await shard.transaction(listUploads);
+    const atMs = T0 + 5 * HOUR;
+    expect(meters).toMatchObject([
+      { fromRegister: true, readings: 0, firstMs: atMs, lastMs: atMs, energyWh: 0, revision: 2 },
+    ]);
+    await store(registers(register(6, 3)));
+    expect((await shard.transaction(listUploads)).meters).toMatchObject([{ readings: 1, energyWh: 1 }]);
   }));
 
 test('a value between two others cuts their interval in two, and a corrected one changes both beside it', () =>
