@@ -45,6 +45,7 @@ JOIN own_slot ON own_slot.at_ms = epoch_ms(interval_energy.interval_start)
 JOIN read_from
   ON read_from.device = interval_energy.device AND read_from.source = interval_energy.source
   AND read_from.stream_id = interval_energy.stream_id AND read_from.own_day = own_slot.own_day
+-- Energy of an instant has no covered time, as in report/select_intervals.
 WHERE interval_energy.covered_ms > 0 OR interval_energy.energy_wh <> 0;
 
 -- name: find_source_interval

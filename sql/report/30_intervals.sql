@@ -38,6 +38,7 @@ WITH piece AS (
   FROM read_parquet($interval_files, hive_partitioning = false)
   WHERE interval_start >= make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
     AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
+    -- Energy of an instant has no covered time: a daily register shows a few Wh exactly at midnight.
     AND (covered_ms > 0 OR energy_wh <> 0)
 )
 SELECT wanted.day, wanted.device, wanted.source, wanted.at_ms,

@@ -131,6 +131,7 @@ WITH own_day AS (
   WHERE interval_start >= make_timestamptz(list_min($own_starts_ms::BIGINT[]) * 1000)
     AND interval_start < make_timestamptz(list_max($own_ends_ms::BIGINT[]) * 1000)
     AND device IN (SELECT device FROM member)
+    -- Energy of an instant has no covered time, as in select_intervals.
     AND (covered_ms > 0 OR energy_wh <> 0)
 ), summed AS (
   -- The sums of each source by day of the other zone and day of the workgroup.

@@ -6,6 +6,6 @@ import type { FastifyReply } from 'fastify';
  * before the error is thrown.
  */
 export function withdrawAnswer(reply: FastifyReply, payload: unknown): void {
-  for (const header of ['Content-Length', 'Content-Disposition', 'ETag']) reply.removeHeader(header);
+  for (const header of ['Content-Disposition', 'ETag']) reply.removeHeader(header);
   if (payload instanceof Readable) payload.destroy();
 }

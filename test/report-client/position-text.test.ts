@@ -20,9 +20,34 @@ test('a position comes back from its text, with every digit of its offsets', () 
     expect(parsePosition(positionText(startPosition(ask)))).toEqual(startPosition(ask));
 });
 
-test.each(['', '{', 'null', '7', '"a"', '[]', '{}', '{"ask":{}}', '{"ask":{"kind":"offset","offset":"x"}}'])(
-  'the text %j is no position',
-  (text) => {
-    expect(() => parsePosition(text)).toThrow(SyntaxError);
-  },
-);
+test('a time before 1970 is a time to begin at', () => {
+  const early = startPosition({ kind: 'timestamp', timestampMs: -1 });
+  expect(parsePosition(positionText(early))).toEqual(early);
+});
+
+test.each(['', '{', 'null', '7', '"a"', '[]', '{}'])('the text %j is not a position', (text) => {
+  expect(() => parsePosition(text)).toThrow(SyntaxError);
+});
+
+test.each([
+  { ask: {} },
+  { ask: { kind: 'x' } },
+  { ask: { kind: 'newest' } },
+  { ask: { kind: 'offset' } },
+  { ask: { kind: 'offset', offset: 'x' } },
+  { ask: { kind: 'offset', offset: String(2n ** 64n) } },
+  { ask: { kind: 'timestamp', timestampMs: '12' } },
+  { epoch: 7 },
+  { lastOffset: 12 },
+  { lastOffset: 'x' },
+  { inclusive: undefined },
+  { gap: { reason: 'unknown' } },
+  { gap: { reason: 'expired', from: 7 } },
+  { gap: { reason: 'expired', toTimeMs: 'now' } },
+  { lastStoreTimeMs: '12' },
+  { failures: 'many' },
+  { stalls: null },
+])('a position with %j is refused', (wrong) => {
+  const stored = { ...JSON.parse(positionText(far)), ...wrong };
+  expect(() => parsePosition(JSON.stringify(stored))).toThrow(SyntaxError);
+});

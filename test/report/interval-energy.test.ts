@@ -10,6 +10,7 @@ const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/interval-energy?${que
 const streams = [
   { table: 't', field: 'total', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' },
   { table: 't', field: 'power', method: 'power_curve', unit: 'W' },
+  { table: 't', field: 'today', method: 'daily_energy', unit: 'Wh', jitter: '5 Wh' },
 ] as const;
 
 type Profiles = Record<
@@ -140,7 +141,7 @@ test.each(
   }
 });
 
-/** Devices 1, 2 and 3 have energy on 18 November, 4 and 5 on the 20th, 6 on the 22nd. */
+/** Energy: devices 1, 2 and 3 on 18 November, 4 and 5 on the 20th, 6 on the 22nd, 7 on the 23rd and 24th. */
 const november = shared(async () => {
   const at = await openReport({ deviceGroups: { roof: [deviceId(4)] } });
   const [first, second] = [Date.UTC(2026, 10, 18), Date.UTC(2026, 10, 20)];
@@ -156,6 +157,10 @@ const november = shared(async () => {
       event_time: new Date(Date.UTC(2026, 10, 22, 10 + hour)).toISOString(),
       data: { power: 40, ...(hour < 2 && { total: 4_000 * hour }) },
     })),
+    // A daily register is read for the last time at midnight, and shows less than its jitter.
+    { device: deviceId(7), event_time: '2026-11-23T22:00:00Z', data: { today: 1_000 } },
+    { device: deviceId(7), event_time: '2026-11-23T23:50:00Z', data: { today: 1_500 } },
+    { device: deviceId(7), event_time: '2026-11-24T00:00:00Z', data: { today: 3 } },
   ]);
   return at;
 });
@@ -166,6 +171,14 @@ test('the intervals come from the method that gives the energy of the day', asyn
     ...Array.from({ length: 40 }, () => null),
     ...Array.from({ length: 56 }, () => 10),
   ]);
+});
+
+test('energy that is known at one instant only has its interval, although no measured time is in it', async () => {
+  const range = 'startDate=2026-11-24&endDate=2026-11-24';
+  const { '2026-11-24': report } = await november().report(range);
+  expect(report).toEqual({ [deviceId(7)]: 3 });
+  const { '2026-11-24': day } = await profiles(november(), range);
+  expect(day!.energyWh).toEqual({ [deviceId(7)]: [3, ...Array.from({ length: 95 }, () => null)] });
 });
 
 test('with `top` the series with most energy come first, and the others are added up', async () => {

@@ -159,6 +159,7 @@ describe('uploaded readings', () => {
 const streams = [
   { table: 't', field: 'total', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' },
   { table: 't', field: 'power', method: 'power_curve', unit: 'W' },
+  { table: 't', field: 'today', method: 'daily_energy', unit: 'Wh', jitter: '5 Wh' },
 ] as const;
 
 describe('meters that are read from devices', () => {
@@ -201,9 +202,14 @@ describe('meters that are read from devices', () => {
     const fromMs = Date.parse('2026-03-27T09:00:00Z');
     // The register is silent on the first day, so that this is read from power, and the others from the
     // register.
-    await landReadings(
-      at.shard,
-      Array.from({ length: 192 }, (_, index) => ({
+    const shed = (event_time: string, today: number) => ({
+      device: deviceId(1),
+      source: 'shed',
+      event_time,
+      data: { today },
+    });
+    await landReadings(at.shard, [
+      ...Array.from({ length: 192 }, (_, index) => ({
         device: deviceId(1),
         source: 'pv',
         event_time: new Date(fromMs + index * 1_800_000).toISOString(),
@@ -212,11 +218,15 @@ describe('meters that are read from devices', () => {
           ...(index >= 40 && { total: 1_000 + Math.round(index * 166.65) }),
         },
       })),
-    );
+      // The last reading is at midnight. Its energy is in an interval without measured time.
+      shed('2026-03-30T20:00:00Z', 1_000),
+      shed('2026-03-30T21:50:00Z', 1_500),
+      shed('2026-03-30T22:00:00Z', 3),
+    ]);
     await rollUpSite(at.shard, { timezone, streams });
     await at.publish();
     const methods = await at.analyse('SELECT DISTINCT method FROM daily_energy');
-    expect(methods.flat().sort()).toEqual(['power_curve', 'total_energy']);
+    expect(methods.flat().sort()).toEqual(['daily_energy', 'power_curve', 'total_energy']);
     const days = range('2026-03-25', '2026-04-02');
     const own = sum(Object.values(await at.report(days)).map((day) => day[deviceId(1)]));
     expect(own).toBeGreaterThan(20_000);
