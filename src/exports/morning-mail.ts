@@ -108,7 +108,8 @@ function deviceSection(facts: MorningFacts): Section {
     }),
   );
   // Devices with unknown energy come last.
-  all.sort((a, b) => (b.energyWh ?? -1) - (a.energyWh ?? -1) || (a.name < b.name ? -1 : 1));
+  const rank = ({ energyWh }: { energyWh: number | null }) => energyWh ?? Number.NEGATIVE_INFINITY;
+  all.sort((a, b) => rank(b) - rank(a) || (a.name < b.name ? -1 : 1));
   const rows = all
     .slice(0, DEVICES_SHOWN_MAX)
     .map(({ name, energyWh, usual, isInPart }) => compared(visibleText(name), energyWh, usual, isInPart));

@@ -11,6 +11,7 @@ import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { visibleMeters } from '../report/meter-request.ts';
 import { readSources } from '../report/read-sources.ts';
 import { formatShape } from '../report/rows/row-format.ts';
+import { visibleSites } from '../report/visible-sites.ts';
 import { createRoleResolver } from '../roles/resolve-roles.ts';
 import { deviceListSchema, meterListSchema, siteListSchema } from './listing-schemas.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
@@ -178,16 +179,6 @@ function meterRows(meters: readonly ListedMeter[]): ListRows {
     columns: ['meter', 'meter_name', 'device', 'source', 'sites'],
     rows: meters.map(({ code, name, ...meter }) => ({ ...meter, meter: code, meter_name: name })),
   };
-}
-
-/** A site whose members the token cannot all see is left out. */
-function visibleSites(workgroup: WorkgroupConfig, { devices }: Visible): WorkgroupConfig['sites'] {
-  if (devices === 'all') return workgroup.sites;
-  const codes = new Set(visibleMeters(workgroup.meters, { devices }).map(({ code }) => code));
-  return workgroup.sites.filter(
-    (site) =>
-      site.meters.every(({ code }) => codes.has(code)) && site.devices.every(({ id }) => devices.has(id)),
-  );
 }
 
 function listSites(workgroup: WorkgroupConfig, visible: Visible): ListedSite[] {
