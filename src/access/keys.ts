@@ -26,7 +26,7 @@ const keySchema = z.object({
 });
 const keySetSchema = z
   .object({ keys: z.array(keySchema).min(1, 'must have at least one key') })
-  .refine(({ keys }) => keys.length === 1 || new Set(keys.map((key) => key.kid)).size === keys.length, {
+  .refine(({ keys }) => new Set(keys.map((key) => key.kid)).size === keys.length, {
     path: ['keys'],
     error: 'must each have their own "kid" if there are several',
   });
