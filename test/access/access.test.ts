@@ -205,6 +205,10 @@ describe('tokens', () => {
       'scopes.acme.deviceGroups',
       'lifetimeMs',
     ]);
+    const nothing = { acme: { permissions: [] } };
+    await expect(access.issue({ ...request, scopes: nothing })).rejects.toMatchObject({
+      code: 'InvalidInput',
+    });
     await expect(access.issue({ ...request, scopes: {} })).rejects.toMatchObject({ code: 'InvalidInput' });
   });
 });
@@ -215,6 +219,7 @@ describe('keys', () => {
     const options = { dataDir, issuer: 'wattline', clock: createTestClock() };
     const processes = await Promise.all(Array.from({ length: 8 }, () => createAccess(options)));
     expect(statSync(join(dataDir, 'access', 'keys.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, 'access')).mode & 0o777).toBe(0o700);
     expect(readdirSync(join(dataDir, 'access')).filter((name) => name.endsWith('.draft'))).toEqual([]);
     const { token } = await processes[0]!.issue(request);
     for (const process of processes) await process.authenticate(token);
@@ -233,6 +238,7 @@ describe('keys', () => {
     expect(await verifier.access.authenticate(token)).toMatchObject({ subject: 'dashboard' });
     await expect(verifier.access.issue(request)).rejects.toMatchObject({ code: 'NoSigningKey' });
     expect(readdirSync(join(signer.dataDir, 'access'))).not.toContain('keys.json');
+    expect(statSync(join(signer.dataDir, 'access')).mode & 0o777).toBe(0o700);
   });
 
   test('that cannot be used are reported with file and reason, but without their content', async () => {
@@ -316,6 +322,20 @@ describe('tokens of other issuers', () => {
     const hmac = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(publicBytes);
     await expect(access.authenticate(hmac)).rejects.toMatchObject(invalid);
     await expect(access.authenticate(new UnsecuredJWT(claims).encode())).rejects.toMatchObject(invalid);
+  });
+
+  test('have at most 64 permissions, also unknown ones, and 1,000 device groups in a workgroup', async () => {
+    const { access, sign } = await forge();
+    const names = (count: number) => Array.from({ length: count }, (_, index) => `name-${index}`);
+    const withScope = async (permissions: number, deviceGroups: number) =>
+      access.authenticate(
+        await sign({
+          scopes: { acme: { permissions: names(permissions), deviceGroups: names(deviceGroups) } },
+        }),
+      );
+    await withScope(64, 100);
+    await expect(withScope(65, 1)).rejects.toMatchObject(invalid);
+    await expect(withScope(1, 1_001)).rejects.toMatchObject(invalid);
   });
 
   test('are invalid if a claim is missing, of another type, or unknown', async () => {

@@ -153,17 +153,20 @@ test('a missing token and an unknown workgroup are not recorded', async () => {
 
 test('refusals have at most one entry a minute and reason, with their number', async () => {
   const { attempt, noted, clock, gate } = await setUp();
-  const counts = () => noted().map(({ data }) => data!.count);
+  const entries = () => noted().map(({ data }) => [data!.count, data!.since]);
+  const counts = () => entries().map(([count]) => count);
   await attempt('nonsense');
   // Nothing is written before the answer, because its time would show that the workgroup exists.
   expect(counts()).toEqual([]);
   await clock.advance(SECOND_MS);
   expect(counts()).toEqual([1]);
+  await clock.advance(SECOND_MS);
+  const sinceMs = clock.now();
   for (let times = 0; times < 999; times++) await attempt(`nonsense-${times}`);
-  await clock.advance(MINUTE_MS - 1);
+  await clock.advance(MINUTE_MS - SECOND_MS - 1);
   expect(counts()).toEqual([]);
   await clock.advance(1);
-  expect(counts()).toEqual([999]);
+  expect(entries()).toEqual([[999, sinceMs]]);
   for (let times = 0; times < 10; times++) await attempt('nonsense');
   expect(counts()).toEqual([]);
   gate.audit.close();

@@ -23,7 +23,9 @@ test('health and readiness follow from the checks of the roles', async () => {
     },
   });
   expect(answer.headers['retry-after']).toBe('5');
-  expect((await app.inject('/health')).statusCode).toBe(200);
+  const good = await app.inject('/health');
+  expect([good.statusCode, good.headers['retry-after']]).toEqual([200, undefined]);
+  for (const { headers } of [answer, good]) expect(headers['cache-control']).toBe('no-store');
   // Load balancers ask with HEAD.
   const head = await app.inject({ method: 'HEAD', url: '/health' });
   expect([head.statusCode, head.body]).toEqual([200, '']);

@@ -243,10 +243,11 @@ describe('connections', () => {
     );
   });
 
-  test('a request that offers another protocol or names the whole URL is answered like any other', async () => {
+  test('a request that offers another protocol, names the whole URL or has "host" as a value is answered like any other', async () => {
     const close = 'Connection: close, Upgrade, HTTP2-Settings\r\n\r\n';
     for (const head of [
       `GET /here HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n${close}`,
+      `GET http://a.example:80/here HTTP/1.1\r\nHost: a.example\r\nX-Added-By: host\r\n${close}`,
       `GET http://a.example:80/here HTTP/1.1\r\nHost: a.example\r\n${close}`,
     ]) {
       const app = setUp();
