@@ -127,6 +127,7 @@ test('a webhook that fails gets the same bytes again with the same key and a sig
   expect(headers).toMatchObject({
     authorization: 'Bearer hidden-token',
     'content-type': 'text/csv; charset=utf-8; header=present',
+    'wattline-sha256': createHash('sha256').update(body).digest('hex'),
     'content-disposition': 'attachment; filename="export1_2026-11-19.csv"',
     'wattline-signature': `sha256=${createHmac('sha256', 'shared-secret').update(body).digest('hex')}`,
   });
@@ -206,6 +207,16 @@ test('other users may read a delivered file, although the file of the service is
   const delivered = await deliverToFolder(target, outgoing);
   expect(delivered).toBe(join(target, name));
   expect(statSync(delivered).mode & 0o777).toBe(0o644);
+});
+
+test('a file that cannot get its name leaves nothing in the folder', async () => {
+  const name = 'export1_2026-11-19.csv';
+  const [path, target] = [join(tempDir(), name), tempDir()];
+  writeFileSync(path, 'day\n');
+  mkdirSync(join(target, name));
+  const outgoing = { path, name, bytes: 4, sha256: '', contentType: 'text/csv', idempotencyKey: name };
+  await expect(deliverToFolder(target, outgoing)).rejects.toMatchObject({ code: 'DestinationFailed' });
+  expect(readdirSync(target)).toEqual([name]);
 });
 
 test.skipIf(!existsSync('/dev/full'))('a full disk is called so, whoever notices it', async () => {

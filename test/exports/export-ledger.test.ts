@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   byPeriod,
@@ -6,8 +8,10 @@ import {
   retryAdvice,
   runName,
 } from '../../src/exports/export-ledger.ts';
+import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { nextRunMs, stateOfRuns } from '../../src/exports/list-exports.ts';
 import { isToBeTried } from '../../src/exports/scheduled-export.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const delivered = (period: string, more: Partial<ExportRun> = {}): ExportRun => ({
   format: 1,
@@ -111,4 +115,42 @@ test('the next run is at the time of the schedule in its zone; without a schedul
   expect(next('0 6 * * *', 'Etc/UTC')).toBe(Date.parse('2026-11-21T06:00:00Z'));
   expect(next('0 6 * * *', 'Asia/Tokyo')).toBe(Date.parse('2026-11-20T21:00:00Z'));
   expect(next(undefined, 'Etc/UTC')).toBeUndefined();
+});
+
+test('the runs of a period in a folder are its revisions, and not those of its days', async () => {
+  const ledger = openFolderLedger(tempDir(), 'daily');
+  for (const run of [
+    delivered('2026-11', { endDay: '2026-11-30' }),
+    delivered('2026-11', { endDay: '2026-11-30', revision: 2 }),
+    delivered('2026-11-19', { endDay: '2026-11-19' }),
+  ])
+    await ledger.save(run);
+  expect((await ledger.runsOf('2026-11')).map(runName)).toEqual(['2026-11', '2026-11_r2']);
+  expect((await ledger.runsOf('2026-11-19')).map(runName)).toEqual(['2026-11-19']);
+  expect(await ledger.runsOf('2026')).toEqual([]);
+});
+
+test('a folder has the file of a run if it is whole, unless the run is planned again', async () => {
+  const ledger = openFolderLedger(tempDir(), 'daily');
+  const file = {
+    name: 'a.csv',
+    bytes: 4,
+    rows: 1,
+    energyWh: 1,
+    generation: 1,
+    sha256: '',
+    days: [],
+    zone: 'Etc/UTC',
+    rowsHash: '',
+  };
+  const hasFile = (more: Partial<ExportRun>) =>
+    ledger.provideFile(delivered('2026-11-19', { file, ...more }));
+  expect(await hasFile({ state: 'waiting' })).toBe(false);
+  mkdirSync(ledger.outbox, { recursive: true });
+  writeFileSync(join(ledger.outbox, 'a.csv'), 'day');
+  expect(await hasFile({ state: 'waiting' })).toBe(false);
+  writeFileSync(join(ledger.outbox, 'a.csv'), 'day\n');
+  expect(await hasFile({ state: 'waiting' })).toBe(true);
+  expect(await hasFile({ state: 'planned' })).toBe(false);
+  expect(await hasFile({ state: 'waiting', file: undefined })).toBe(false);
 });

@@ -1,5 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
+import { deliverByEmail } from '../../src/exports/deliver-email.ts';
+import { parsePeriod } from '../../src/exports/export-period.ts';
 import { attentionLines } from '../../src/exports/morning-attention.ts';
 import { type MorningFacts, readMorningFacts } from '../../src/exports/morning-facts.ts';
 import { writeMorningMail } from '../../src/exports/morning-mail.ts';
@@ -18,7 +22,7 @@ import { openMorning, textOf } from './morning-fixture.ts';
 const signal = new AbortController().signal;
 
 test('the mail of a day that is not perfect is the sample of the page', async () => {
-  const { exports, server } = await openMorning();
+  const { exports, server, lake, config, dataDir } = await openMorning();
   const { run } = await exports.run('morning', { corrected: false }, signal);
   expect(run.delivered?.to).toBe('mail to ada@example.com');
   expect(server.received).toMatchObject([{ to: ['ada@example.com'] }]);
@@ -30,6 +34,26 @@ test('the mail of a day that is not perfect is the sample of the page', async ()
   expect(source).toContain('filename=morning_2026-11-19.csv');
   expect(source.replaceAll('=\r\n', '')).toContain('garage</td><td align=3D"right">unknown</td>');
   expect(sample).toContain('/#/acme/energy?from=2026-11-19&to=2026-11-19');
+
+  // A file of more than 8 MiB is named, and not attached.
+  const path = join(dataDir, 'morning.csv');
+  writeFileSync(path, 'day');
+  const query = { ...exports.open('morning'), period: parsePeriod('2026-11-19')! };
+  const send = async (bytes: number, attach: boolean) => {
+    const file = { path, name: 'morning.csv', bytes, contentType: 'text/csv', idempotencyKey: 'm' };
+    await deliverByEmail(
+      { to: ['ada@example.com'], attach },
+      { ...file, sha256: String(bytes) },
+      query,
+      { lake, mail: config.mail, publicUrl: undefined },
+      signal,
+    );
+    const { source: sent } = server.received.at(-1)!;
+    return [sent.includes('filename=morning.csv'), textOf(sent).includes('has 8,388,609 bytes')];
+  };
+  expect(await send(8_388_608, true)).toEqual([true, false]);
+  expect(await send(8_388_609, true)).toEqual([false, true]);
+  expect(await send(8_388_609, false)).toEqual([false, false]);
 });
 
 test.runIf(isSoak)(

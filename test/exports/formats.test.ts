@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { parsePeriod } from '../../src/exports/export-period.ts';
-import { addSeries, storeDays, storeIntervals } from '../publish/publish-fixture.ts';
+import { addSeries, storeDays, storeIntervals, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { openExportFixture } from './exports-fixture.ts';
 import { readSheet, unzip } from './xlsx.ts';
@@ -153,6 +153,8 @@ test('a sheet with too many rows is refused at once, with advice', async () => {
     'there are 50,001 rows, but a sheet can have 50,000; choose csv or parquet, a shorter range, or fewer devices or meters; it is not retried automatically',
   );
   expect(await at.ledger().runs()).toMatchObject([{ state: 'failed', lastError: { code: 'TooManyRows' } }]);
+  // It waits for a person, so nothing is to be done.
+  expect(await at.exports.hasPending(WORKGROUP)).toBe(false);
 });
 
 test('intervals include the repeated hour of a clock change, and unmeasured ones are empty', async () => {

@@ -45,7 +45,11 @@ export async function openMorning(options: SMTPServerOptions = {}, days = thursd
         { source: 'export', role: 'grid_export' },
       ],
       meters: [{ code: 'ROOF', device: roof }],
-      sites: [{ name: 'house', meters: [{ code: 'ROOF' }], devices: [{ id: roof }, { id: meter }] }],
+      sites: [
+        { name: 'house', meters: [{ code: 'ROOF' }], devices: [{ id: roof }, { id: meter }] },
+        // No source of it has a role, so it has no balance.
+        { name: 'shed', devices: [{ id: garage }] },
+      ],
     },
     {
       http: { publicUrl: 'https://energy.example.com/' },

@@ -186,9 +186,14 @@ test('a variance is outdated if a reading or budget of its days has changed, and
   await at.put(budgets(budget('NEW', '2026-06', 6_000)));
   expect(await outdated()).toMatchObject([{ period: '2026-06' }]);
   expect((await ledger.runsOf('2026-06'))[0]!.outdated!.days).toHaveLength(30);
-  // Another question has no older state.
+  // Another question has no older state, and a period without a file has none either.
+  const planned = newRun(open, parsePeriod('2026-04')!, { revision: 1, reason: 'schedule', nowMs: 0 });
+  await ledger.save(planned);
+  const before = await ledger.runs();
   const other = { ...open, config: at.openOne({ site: 'Dach' }).config };
   expect(await markOutdated(other, at.lake, (await at.lake.newestGeneration(WORKGROUP))!, 0)).toEqual([]);
+  expect(await ledger.runs()).toEqual(before);
+  expect(await outdated()).toEqual([]);
 });
 
 test('the fingerprint of a day depends on its rows, and not on their order', async () => {
@@ -202,6 +207,7 @@ test('the fingerprint of a day depends on its rows, and not on their order', asy
     );
     const {
       days: [day],
+      totalWh,
     } = await readFingerprints(connection, {
       reads: undefined,
       columns: [],
@@ -211,8 +217,10 @@ test('the fingerprint of a day depends on its rows, and not on their order', asy
       sql: `FROM (VALUES ${values.join(', ')}) AS v(day, source, interval_start, energy_wh)`,
       parameters: {},
     });
+    totals.push(totalWh);
     return `${day!.rows} ${day!.hash}`;
   };
+  const totals: Array<number | null> = [];
   const all = await Promise.all([
     hashOf(['a', 0, 1], ['a', 15, 2], ['b', 0, 0]),
     hashOf(['a', 0, 2], ['a', 15, 1], ['b', 0, 0]),
@@ -226,6 +234,11 @@ test('the fingerprint of a day depends on its rows, and not on their order', asy
   ]);
   expect(new Set(all).size).toBe(all.length);
   expect(await hashOf(['b', 0, 0], ['a', 15, 2], ['a', 0, 1])).toBe(all[0]);
+  // Energy that is not known is not 0.
+  totals.splice(0);
+  await hashOf(['a', 0, null], ['b', 0, null]);
+  await hashOf(['a', 0, 0], ['b', 0, null]);
+  expect(totals).toEqual([null, 0]);
   // Runs that are stored compare with it, so it is the same in every version.
   expect(all[0]).toBe('3 4975945003972333871715962752748');
 });

@@ -254,6 +254,36 @@ testStreams('a register that stands still while power flows is reported as a wro
   },
 }));
 
+for (const [what, count, power] of [
+  ['for less than a day', 4, 500],
+  ['while little power flows', 6, 20],
+] as const)
+  testStreams(`a register that stands still ${what} is no problem`, (own) => ({
+    energyStreams: [
+      { ...total, table: own.table, field: 'other' },
+      { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d' },
+    ],
+    readings: everySixHours(count, () => ({ other: 42, power }), own),
+    expected: {},
+  }));
+
+for (const [what, count, isBeyond] of [
+  ['in three quarters of an hour', 40, (index: number) => index % 10 === 5 && index < 30],
+  ['in less than a twentieth of the time', 120, (index: number) => index % 24 === 5],
+] as const)
+  testStreams(`readings beyond the configured power ${what} are no problem`, (own) => ({
+    energyStreams: [
+      { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
+    ],
+    readings: everySixHours(count, (index) => ({ power: isBeyond(index) ? 21_000 : 500 }), own).map(
+      (reading, index) => ({
+        ...reading,
+        event_time: new Date(Date.UTC(2024, 5, 1) + index * 900_000).toISOString(),
+      }),
+    ),
+    expected: {},
+  }));
+
 testStreams('readings that are often beyond the configured power are reported with the limit', (own) => ({
   energyStreams: [
     { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
@@ -281,6 +311,19 @@ testStreams(
         'went from 5001800 to 5006 Wh at 2024-06-01T18:00:00.000Z, a thousandth of its previous value',
       ),
     },
+  }),
+);
+
+testStreams(
+  'a register that continues at a thousandth of less than 100 Wh has not changed its unit',
+  (own) => ({
+    energyStreams: [{ ...total, table: own.table }],
+    readings: everySixHours(
+      6,
+      (index) => ({ total: index < 3 ? 95_000 + index : 95.002 + index / 1_000 }),
+      own,
+    ),
+    expected: {},
   }),
 );
 
@@ -315,6 +358,15 @@ testStreams(
     },
   }),
 );
+
+testStreams('methods that contradict each other for one day are no problem', (own) => ({
+  energyStreams: [
+    { ...total, table: own.table },
+    { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '10 kW' },
+  ],
+  readings: everySixHours(4, (index) => ({ total: 5_000 + index, power: 400 }), own),
+  expected: {},
+}));
 
 /** A working device with a source, and one without. */
 const twoDevices = shared(async () => {
