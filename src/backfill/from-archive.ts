@@ -15,6 +15,9 @@ interface ArchiveOptions extends QuarantineOptions {
   energyStreams: readonly EnergyStream[];
 }
 
+/** The messages of a period of `BUCKET_MS`. */
+type Bucket = { start_ms: number; messages: number };
+
 /** Messages of one transaction. The live reader waits for it. */
 const PIECE_MESSAGES = 25_000;
 const BUCKET_MS = 5 * MINUTE_MS;
@@ -40,7 +43,7 @@ export async function planArchive(
     files.length === 0
       ? []
       : await shard.transaction(async (connection) =>
-          query<{ start_ms: number; messages: number }>(connection, 'backfill/count_archive', {
+          query<Bucket>(connection, 'backfill/count_archive', {
             files,
             tables,
             kept_batch_id: await keptBatch(connection),
@@ -49,16 +52,7 @@ export async function planArchive(
             bucket_ms: BUCKET_MS,
           }),
         );
-  const pieces: BackfillPlan['pieces'] = [];
-  for (const { start_ms, messages } of buckets) {
-    const last = pieces.at(-1);
-    const fromMs = Math.max(start_ms, request.fromMs);
-    const toMs = Math.min(start_ms + BUCKET_MS, request.toMs ?? END_MS);
-    if (last && last.messagesExpected! + messages <= PIECE_MESSAGES) {
-      last.toMs = toMs;
-      last.messagesExpected! += messages;
-    } else pieces.push({ fromMs, toMs, gapId: undefined, messagesExpected: messages });
-  }
+  const pieces = piecesOf(buckets, request);
   const all = pieces.reduce((sum, { messagesExpected }) => sum + messagesExpected!, 0);
   const quarantined = await countQuarantined(shard, request, options);
   const notes =
@@ -85,6 +79,24 @@ export async function planArchive(
     notes,
     unfillable: [],
   };
+}
+
+/** Joins neighbouring buckets into pieces of at most `PIECE_MESSAGES`. A larger bucket is one piece. */
+export function piecesOf(
+  buckets: readonly Bucket[],
+  request: Pick<ArchiveRequest, 'fromMs' | 'toMs'>,
+): BackfillPlan['pieces'] {
+  const pieces: BackfillPlan['pieces'] = [];
+  for (const { start_ms, messages } of buckets) {
+    const last = pieces.at(-1);
+    const fromMs = Math.max(start_ms, request.fromMs);
+    const toMs = Math.min(start_ms + BUCKET_MS, request.toMs ?? END_MS);
+    if (last && last.messagesExpected! + messages <= PIECE_MESSAGES) {
+      last.toMs = toMs;
+      last.messagesExpected! += messages;
+    } else pieces.push({ fromMs, toMs, gapId: undefined, messagesExpected: messages });
+  }
+  return pieces;
 }
 
 /**

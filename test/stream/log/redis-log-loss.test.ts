@@ -55,6 +55,11 @@ describe('a log in Redis that is lost', () => {
     const epochs = await Promise.all([a, b].map(async (log) => (await boundsOnceThere(log)).epoch));
     expect(epochs[0]).not.toBe(epoch);
     expect(epochs[1]).toBe(epochs[0]);
+    // A reader does not stay before the offsets that the new epoch skips.
+    const { next } = await a.bounds();
+    expect(next).toBeGreaterThan(kept.lastOffset + 1n);
+    const rest = await a.read({ from: 'oldest', limit: 10, bytesMax: 1e6, oneAtLeast: true });
+    expect(rest).toMatchObject({ count: 3, nextOffset: next, upToDate: true });
     const appended = await b.append(telemetryBatch(1, { first: 200 }));
     expect(appended.firstOffset).toBeGreaterThan(lost.lastOffset);
     // A process that is gone may have had a clock that was ahead.

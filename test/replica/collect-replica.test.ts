@@ -1,0 +1,150 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { commitText } from '../../src/publish/lake-commit.ts';
+import { analyticsKey, commitKey } from '../../src/publish/lake-layout.ts';
+import { createCollector } from '../../src/replica/collect-replica.ts';
+import type { ReplicaCommit } from '../../src/replica/replica-commit.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { keysOf } from './replica-fixture.ts';
+
+const HASH = '0'.repeat(64);
+const packKey = (name: number) => `snapshots/00000000000${name}-0.pack`;
+const fileName = (name: number) => `00000000000${name}-0.parquet`;
+const fileKeyOf = (name: number) => `files/messages/${fileName(name)}`;
+
+/** A commit that needs one pack and one file. */
+function commitOf(sequence: number, needs: number): ReplicaCommit {
+  const nonce = String(sequence).padStart(32, '0');
+  const pack = { bytes: 1, sha256: HASH };
+  return {
+    format: 2,
+    workgroupId: 'acme',
+    sequence,
+    createdAtMs: TEST_START_MS,
+    ownerEpoch: '1',
+    warehouseCreatedAtMs: TEST_START_MS,
+    batchId: '1',
+    rolledUpBatchId: '1',
+    checkpoints: [],
+    totals: { messages: 0, dailyEnergyWh: 0 },
+    files: [
+      {
+        dataset: 'messages',
+        folder: '',
+        name: fileName(needs),
+        period: '',
+        rows: 1,
+        bytes: 1,
+        sha256: HASH,
+        createdAtMs: TEST_START_MS,
+        level: 0,
+      },
+    ],
+    nonce,
+    previousNonce: null,
+    snapshot: { pack: packKey(needs), ...pack, fileBytes: 1 },
+    generation: { sequence, nonce, packs: [{ key: packKey(needs), ...pack }] },
+  };
+}
+
+/** A store with commits and other objects, each of an age. The newest commit is `head`. */
+async function storeWith(commits: Array<[sequence: number, needs: number, ageMs: number]>) {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const put = async (key: string, ageMs: number, text = 'x') => {
+    await store.put(key, { bytes: Buffer.from(text) });
+    const seconds = (TEST_START_MS - ageMs) / 1_000;
+    utimesSync(join(store.address, key), seconds, seconds);
+  };
+  let head!: ReplicaCommit;
+  for (const [sequence, needs, ageMs] of commits) {
+    head = commitOf(sequence, needs);
+    await put(commitKey(sequence), ageMs, commitText(head));
+    for (const key of [packKey(needs), fileKeyOf(needs)]) await put(key, 9 * DAY_MS);
+  }
+  const collect = (own = head) =>
+    createCollector(store).collect(own, {
+      onLater: ({ sequence }) => {
+        throw new Error(`commit ${sequence} is later`);
+      },
+      onDeleted: () => undefined,
+    });
+  return { store, put, head, collect };
+}
+
+test('a commit is kept whole for a day after the next one was created, to the millisecond', async () => {
+  for (const [ageMs, kept] of [
+    [DAY_MS, [1, 2, 3]],
+    [DAY_MS + 1, [2, 3]],
+  ] as const) {
+    const { store, collect } = await storeWith([
+      [1, 1, 6 * DAY_MS],
+      [2, 2, ageMs],
+      [3, 3, 0],
+    ]);
+    const gone = 3 - kept.length;
+    expect(await collect()).toEqual({ commits: 0, objects: 2 * gone, bytes: 2 * gone });
+    expect(await keysOf(store, 'snapshots/')).toEqual(kept.map(packKey));
+    expect(await keysOf(store, 'files/')).toEqual(kept.map(fileKeyOf));
+  }
+});
+
+test('an object that a kept commit needs stays, even if an older commit needed it first', async () => {
+  const { store, collect } = await storeWith([
+    [1, 7, 6 * DAY_MS],
+    [2, 2, 5 * DAY_MS],
+    [3, 7, 0],
+  ]);
+  expect(await collect()).toMatchObject({ objects: 0 });
+  expect(await keysOf(store, 'files/')).toEqual([2, 7].map(fileKeyOf));
+});
+
+test('objects that no commit names stay for a day, and keys of commits for a week, to the millisecond', async () => {
+  const { store, put, collect } = await storeWith([
+    [1, 1, 7 * DAY_MS + 1],
+    [2, 1, 7 * DAY_MS],
+    [3, 1, 0],
+  ]);
+  for (const prefix of ['files/messages/', 'bundles/', 'snapshots/']) {
+    await put(`${prefix}young`, DAY_MS);
+    await put(`${prefix}old`, DAY_MS + 1, 'four');
+  }
+  expect(await collect()).toEqual({ commits: 1, objects: 3, bytes: 12 });
+  expect(await keysOf(store)).toEqual(
+    [
+      ...['bundles/young', 'files/messages/young', 'snapshots/young'],
+      ...[commitKey(2), commitKey(3), fileKeyOf(1), packKey(1)],
+    ].sort(),
+  );
+});
+
+test('views are deleted with the files of their commit, except for the newest ones', async () => {
+  const { store, put, collect } = await storeWith([
+    [1, 1, 5 * DAY_MS],
+    [2, 1, 4 * DAY_MS],
+    [3, 1, 3 * DAY_MS],
+    [4, 1, 0],
+  ]);
+  for (const sequence of [1, 2]) await put(analyticsKey(sequence), 0);
+  expect(await collect()).toMatchObject({ objects: 1 });
+  expect(await keysOf(store, 'analytics/')).toEqual([analyticsKey(2)]);
+  for (const sequence of [3, 4]) await put(analyticsKey(sequence), 0);
+  await collect();
+  expect(await keysOf(store, 'analytics/')).toEqual([3, 4].map(analyticsKey));
+});
+
+test('nothing is deleted behind a later commit, without the own commit, or before the first generation', async () => {
+  const { store, put, head, collect } = await storeWith([
+    [1, 1, 9 * DAY_MS],
+    [2, 1, 0],
+  ]);
+  await put('files/messages/old', 9 * DAY_MS);
+  await expect(collect(commitOf(1, 1))).rejects.toThrow('commit 2 is later');
+  await expect(collect(commitOf(3, 1))).rejects.toMatchObject({ code: 'ReplicaChanged' });
+  const nothing = { commits: 0, objects: 0, bytes: 0 };
+  expect(await collect({ ...head, generation: null })).toEqual(nothing);
+  expect(await keysOf(store, 'files/')).toContain('files/messages/old');
+});
