@@ -67,7 +67,7 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
   const inclusive = position.inclusive || located.hasAsked;
   const ask = nextAsk(position.ask, named, located.arrivedLast, inclusive);
   const hasMoved = !sameAsk(ask, position.ask) || located.lastOffset !== position.lastOffset;
-  const isNew = located.messages > located.unplaced || (hasMoved && located.messages > 0);
+  const isNew = located.messages > located.unplaced;
   const isSuspicious =
     batch.upToDate === false ||
     // Some servers answer 0 and no messages at the head of the stream.

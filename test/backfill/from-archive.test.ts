@@ -68,7 +68,6 @@ test('the archive has the telemetry of its period that only the lake has, as it 
     { eventMs: fromMs + MINUTE_MS, table: 'water' },
     {
       eventMs: fromMs + MINUTE_MS,
-      table: 'devices',
       members: { data: undefined, kind: 'device_status', state: 'online' },
     },
     { eventMs: toMs - 1 },

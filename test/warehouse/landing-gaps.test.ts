@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { query, queryText } from '../../src/warehouse/query.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
@@ -70,6 +71,43 @@ describe('gaps', () => {
       { reason: 'recreated', from_offset: 30n },
     ]);
   });
+});
+
+test('a gap is another one if its origin, its reason, one of its offsets or its beginning is another', async () => {
+  const shard = await openTestShard();
+  const gap = { origin: 'stream', reason: 'expired', from_offset: null, to_offset: null, from_time_ms: null };
+  const others = [
+    { origin: 'backfill:1:0' },
+    { reason: 'rejected' },
+    { from_offset: 1n },
+    { to_offset: 1n },
+    { from_time_ms: 1n },
+  ];
+  const gaps = [
+    gap,
+    ...others.map((other) => ({ ...gap, ...other })),
+    { ...gap, from_offset: 2n, to_offset: 3n, from_time_ms: 4n },
+  ];
+  const [count] = await shard.transaction(async (connection) => {
+    for (const one of [...gaps, ...gaps])
+      await query(connection, 'land/store_gap', { ...one, to_time_ms: null, detected_at_ms: 5n });
+    return queryText(connection, 'SELECT count(*)::INTEGER AS gaps, max(gap_id)::INTEGER AS last FROM gap');
+  });
+  expect(count).toEqual({ gaps: gaps.length, last: gaps.length });
+});
+
+test('the id of a batch is not used again, even if only a checkpoint or a stage remembers it', async () => {
+  const shard = await openTestShard();
+  const lastBatch = (sql: string) =>
+    shard.transaction(async (connection) => {
+      await connection.run(sql);
+      return (await query(connection, 'land/find_last_batch'))[0]!.batch_id;
+    });
+  expect(await lastBatch('SELECT 1')).toBe(0n);
+  await shard.land(batchOf(0, 1));
+  expect(await lastBatch('DELETE FROM batch')).toBe(1n);
+  expect(await lastBatch("INSERT INTO progress VALUES ('publish', 7, 0)")).toBe(7n);
+  expect(await lastBatch('DELETE FROM checkpoint')).toBe(7n);
 });
 
 test('messages that a log kept into its new epoch land once, and different messages at the same offsets land too', async () => {

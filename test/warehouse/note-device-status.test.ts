@@ -6,6 +6,7 @@ import { type Fixture, openFixture } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { landStatuses, type Told } from './land-statuses.ts';
+import { rowsOf } from './warehouse-fixture.ts';
 
 async function setUp() {
   const at: Fixture = await openFixture(tempDir(), createTestClock());
@@ -110,6 +111,26 @@ test('imported readings are no sign of life, and a quiet publish writes nothing'
   await at.publish();
   expect(await at.states()).toEqual([[1, 'unknown', '-', null, 0]]);
   expect(await at.publish()).toMatchObject({ kind: 'unchanged' });
+});
+
+test('the time of the newest data never falls, and a new state without a reason has none', async () => {
+  const at = await setUp();
+  await at.clock.advance(HOUR_MS);
+  await landStatuses(at.shard, 0, [
+    [1, 'data'],
+    [1, 'offline', 'timeout'],
+  ]);
+  await at.note();
+  await at.shard.transaction((connection) =>
+    connection.run('UPDATE device_state SET last_seen_ms = last_seen_ms + 600000'),
+  );
+  await landStatuses(at.shard, 5, [
+    [1, 'data'],
+    [1, 'online'],
+  ]);
+  await at.note();
+  const seen = `SELECT state, reason, ((last_seen_ms - ${TEST_START_MS}) // 60000)::INTEGER AS minute FROM device_state`;
+  expect(await rowsOf(at.shard, seen)).toEqual([{ state: 'online', reason: null, minute: 10 }]);
 });
 
 test('states stay when their messages are trimmed, and each day of transitions is a separate file', async () => {

@@ -22,7 +22,7 @@ export function createLogStart(retention: RetentionFloor) {
       start = 0n;
     },
     /** The first offset that is not gone and, by the clock, not too old. */
-    floorNow: (): Offset => laterOffset(start, offsetOf(Math.max(0, retention.floorMs()))),
+    floorNow: (): Offset => laterOffset(start, offsetOf(retention.floorMs())),
     /** The bounds of a log if `oldest` is its first chunk that reaches the floor. */
     boundsFrom(floor: Offset, oldest: ChunkSpan, next: Offset, epoch: string): LogBounds {
       if (floor <= oldest.firstOffset) return { earliest: oldest.firstOffset, next, epoch };

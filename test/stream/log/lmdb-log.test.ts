@@ -8,7 +8,9 @@ import { expect, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
+import { packChunk } from '../../../src/stream/log/chunk.ts';
 import { openLmdbLog, readLmdbHead } from '../../../src/stream/log/lmdb-log.ts';
+import { APPEND_BYTES_MIN, TRIM_BYTES_MIN } from '../../../src/stream/log/log-disk.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
 import { sampled } from '../../support/rounds.ts';
@@ -130,21 +132,47 @@ test('a file that is not a log is refused before LMDB opens it', async () => {
 test('an almost full disk refuses appends, but reads and trims continue', async () => {
   const path = tempDir();
   const clock = createTestClock();
-  let freeBytes = 1e9;
-  const log = openLmdbLog({ ...settings, clock, path, freeBytes: () => freeBytes });
-  const { lastOffset } = await log.append(telemetryBatch(5));
-  freeBytes = 60e6;
-  await expect(log.append(telemetryBatch(5))).rejects.toMatchObject({
+  const batch = telemetryBatch(5);
+  const enough = APPEND_BYTES_MIN + packChunk([batch]).value.length;
+  let freeBytes = enough;
+  const options = { ...settings, clock, path, freeBytes: () => freeBytes };
+  const log = openLmdbLog(options);
+  const { lastOffset } = await log.append(batch);
+  freeBytes = enough - 1;
+  await expect(log.append(batch)).rejects.toMatchObject({
     code: 'StorageUnavailable',
     retryAfterSeconds: 1,
   });
   expect((await log.bounds()).next).toBe(lastOffset + 1n);
   expect(await allOffsets(log)).toHaveLength(5);
   await clock.advance(settings.retentionMs + 1);
+  freeBytes = TRIM_BYTES_MIN - 1;
+  await expect(log.trim()).rejects.toMatchObject({ code: 'DiskFull' });
+  expect(() => openLmdbLog(options)).toThrow(expect.objectContaining({ code: 'DiskFull' }));
+  freeBytes = TRIM_BYTES_MIN;
   await log.trim();
-  freeBytes = 1e9;
+  freeBytes = enough;
   expect((await log.append(telemetryBatch(1))).firstOffset).toBeGreaterThan(lastOffset);
   await log.close();
+});
+
+test('the end of a log is read while it is not open: it is empty if all its messages were trimmed', async () => {
+  const path = tempDir();
+  const clock = createTestClock();
+  expect(await readLmdbHead(path)).toBeUndefined();
+  const first = openLmdbLog({ ...settings, clock, path });
+  const { epoch } = await first.bounds();
+  await first.close();
+  expect(await readLmdbHead(path)).toEqual({ epoch, next: 0n, isEmpty: true });
+  const second = openLmdbLog({ ...settings, clock, path });
+  const { lastOffset } = await second.append(telemetryBatch(2));
+  await second.close();
+  expect(await readLmdbHead(path)).toEqual({ epoch, next: lastOffset + 1n, isEmpty: false });
+  const third = openLmdbLog({ ...settings, clock, path });
+  await clock.advance(settings.retentionMs + 1);
+  await third.trim();
+  await third.close();
+  expect(await readLmdbHead(path)).toEqual({ epoch, next: lastOffset + 1n, isEmpty: true });
 });
 
 test('trimmed pages are used for new messages, so the file does not grow', async () => {

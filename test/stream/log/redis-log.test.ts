@@ -8,10 +8,12 @@ import { MINUTE_MS, systemClock } from '../../../src/lib/time.ts';
 import { MEBIBYTE } from '../../../src/lib/units.ts';
 import { openRedisConnection, type RedisConnection } from '../../../src/redis/redis-connection.ts';
 import type { Chunk } from '../../../src/stream/log/chunk.ts';
+import { readRedisHead } from '../../../src/stream/log/redis/redis-heads.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
 import { openRedisStore } from '../../../src/stream/log/redis/redis-store.ts';
 import { deviceId, telemetryBatch } from '../../support/messages.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 import { testLogConformance } from './log-conformance.ts';
 
 let server: TestRedis;
@@ -79,6 +81,21 @@ test('a page has at most 4 MiB, or one chunk that is larger', async () => {
   const { page } = await storeOf(...new Array(6).fill(ofSize(MEBIBYTE - 1_000)));
   expect(await page(100)).toEqual([1, 1, 1, 1]);
   expect(await (await storeOf(ofSize(5 * MEBIBYTE), telemetryBatch(1))).page(100)).toEqual([1]);
+});
+
+test('the end of a log is read without opening it: it is empty if all its messages were trimmed', async () => {
+  const workgroupId = randomUUID();
+  const clock = createTestClock();
+  expect(await readRedisHead(redis, workgroupId)).toBeUndefined();
+  const log = await openRedisLog({ ...options, clock, redis, workgroupId });
+  onTestFinished(() => log.close());
+  const { epoch } = await log.bounds();
+  expect(await readRedisHead(redis, workgroupId)).toEqual({ epoch, next: 0n, isEmpty: true });
+  const { lastOffset } = await log.append(telemetryBatch(2));
+  expect(await readRedisHead(redis, workgroupId)).toEqual({ epoch, next: lastOffset + 1n, isEmpty: false });
+  await clock.advance(options.retentionMs + 1);
+  await log.trim();
+  expect(await readRedisHead(redis, workgroupId)).toEqual({ epoch, next: lastOffset + 1n, isEmpty: true });
 });
 
 test('Redis keeps messages for two retentions and ten minutes if nobody trims them', async () => {
