@@ -235,6 +235,10 @@ describe('errors', () => {
     ['slow down', 429, { retryable: true, retryAfterMs: 5_000 }],
     ['', 503, { code: 'Http503', retryable: true }],
     ['', 425, { retryable: true }],
+    ['', 408, { retryable: true }],
+    ['the offset of this table is unknown', 400, { aboutPosition: 'yes' }],
+    [{ error: 'InvalidOffset', status: 200 }, 200, { status: 400, retryable: false }],
+    [{ error: 'Moved', status: 503 }, 302, { status: 503, retryable: true }],
     [
       { error: 'e'.repeat(101), message: 'm'.repeat(501) },
       500,
@@ -262,6 +266,10 @@ describe('errors', () => {
         aboutPosition: 'no',
       });
     }
+    for (const contentType of ['text/html', 'application/xhtml+xml'])
+      expect(interpret('Bad gateway', { status: 502, contentType })).toMatchObject({
+        code: 'UnexpectedPage',
+      });
   });
 
   test('no bytes cause a crash', () => {

@@ -24,10 +24,14 @@ test.each<[what: string, error: Partial<ErrorOutcome>, interruption: object]>([
   expect(interruptionOf(known, failed(error))).toEqual(interruption);
 });
 
-test('the end of a log of unknown epoch shows another log, even if the error names its epoch', () => {
+test('a position past the end of a log of unknown epoch shows another log, named or not', () => {
   expect(interruptionOf(at(500), failed({ status: 416, epoch: 'one', nextOffset: 9n }))).toEqual({
     reason: 'recreated',
     epoch: 'one',
+  });
+  expect(interruptionOf(at(500), failed({ status: 416, nextOffset: 9n }))).toEqual({
+    reason: 'recreated',
+    epoch: undefined,
   });
 });
 

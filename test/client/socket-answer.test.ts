@@ -112,3 +112,8 @@ test('frames wait up to a size, and make room when they are taken', () => {
   expect(waiting.takeTogether()).toHaveLength(2);
   expect([waiting.count(), waiting.hasRoomFor(frame('cbor', 10))]).toEqual([0, true]);
 });
+
+test('a frame may be an error if it has the word, and less than 4 KiB', () => {
+  const sized = (bytes: number) => frame('cbor', `${'x'.repeat(bytes - 5)}error`);
+  expect([mayBeError(sized(4_095)), mayBeError(sized(4_096))]).toEqual([true, false]);
+});

@@ -18,3 +18,11 @@ test('a shard that another worker has open is awake, but not one that this worke
   overview.forgetAwake();
   expect(overview.wasAwakeElsewhere('own')).toBe(false);
 });
+
+test('the share of a worker is rounded up, and counts each shard that is open or wanted once', async () => {
+  const overview = createShardOverview({
+    survey: async () => ({ workers: 2, awake: ['a', 'b', 'c'], free: ['d'] }),
+  });
+  await overview.survey([]);
+  expect([[], ['c', 'd'], ['d', 'e']].map(overview.share)).toEqual([2, 2, 3]);
+});

@@ -45,6 +45,7 @@ test('a stage that fails is tried again later and later, at most a minute later,
     expect(progress.backOffMs('poll')).toBe(0);
   }
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  expect(health()).toMatchObject({ failures: 8, failingSinceMs: 1_000_000 });
   progress.tick('poll')();
   progress.noteStarted('poll');
   progress.noteSucceeded('poll');
@@ -99,6 +100,21 @@ test.each([
   passMs(each.afterMs);
   expect(health().state).toBe('ok');
   passMs(1_000);
+  expect(health().state).toBe('late');
+});
+
+test('a stage is not unscheduled during a call, and not late during a run', () => {
+  const { clock, progress, health, passMs } = setUp();
+  const endCall = progress.tick('poll');
+  clock.ms += 20_000;
+  expect(health().state).toBe('ok');
+  endCall();
+  expect(health().state).toBe('unscheduled');
+  passMs(30_000);
+  progress.noteStarted('poll');
+  passMs(20_000);
+  expect(health().state).toBe('ok');
+  progress.noteInterrupted('poll');
   expect(health().state).toBe('late');
 });
 

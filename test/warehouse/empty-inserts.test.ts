@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { targetOf } from '../../src/warehouse/empty-inserts.ts';
 import { queryText } from '../../src/warehouse/query.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -38,6 +39,24 @@ test.each([
   }
   // Once this fails, the engine is mended, and src/warehouse/empty-inserts.ts is there for nothing.
   expect(await countOf(connection)).toBe(left);
+});
+
+test.each([
+  ['INSERT INTO message SELECT 1', 'message', false],
+  ['-- a comment\n\n  INSERT INTO message BY NAME', 'message', false],
+  ['CREATE TABLE t AS SELECT 1', 't', true],
+  ['CREATE OR REPLACE TEMP TABLE t AS\nSELECT 1', 't', true],
+])('a statement that inserts rows names its table: %j', (sql, table, isNew) => {
+  expect(targetOf(sql)).toEqual({ table, isNew });
+});
+
+test.each([
+  'CREATE TABLE t (a INTEGER)',
+  'UPDATE t SET a = 1',
+  'SELECT 1; INSERT INTO t SELECT 1',
+  'CREATE TABLE t ASK',
+])('a statement that inserts no rows has no table: %j', (sql) => {
+  expect(targetOf(sql)).toBeUndefined();
 });
 
 test('no row is lost, in any order of transactions that insert no, few and many rows, and delete', async () => {

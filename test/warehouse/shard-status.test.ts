@@ -65,7 +65,7 @@ const ROWS = [
     ['b', 'dropped', 'h2'],
     // Given up, and then begun again.
     ['c', 'dropped', 'h3'],
-    ['c', 'landed', 'h3'],
+    ['c', 'landed', 'h6'],
     // Given up, and its content landed later from another path.
     ['d', 'dropped', 'h4'],
     ['e', 'landed', 'h4'],

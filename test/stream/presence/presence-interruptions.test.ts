@@ -1,4 +1,4 @@
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -39,6 +39,28 @@ test('after an interruption the silence of devices counts from the beginning', a
   expect(await at.said()).toEqual(['1 online data received']);
   await at.pass(5_000);
   expect(await at.said()).toHaveLength(2);
+});
+
+test.each([
+  [10_000, ['1 online data received', '1 offline timeout']],
+  [10_001, ['1 online data received']],
+])('a time without a look is an interruption if it is longer than 10 s: %i ms', async (leapMs, said) => {
+  const at = await service();
+  await at.data(1);
+  await at.pass(TIMEOUT_MS - 5_000);
+  at.clock.leap(leapMs);
+  await at.watch.look();
+  expect(await at.said()).toEqual(said);
+});
+
+test('the presence is stored each minute, so that a crash costs little', async () => {
+  const path = join(tempDir(), 'presence.json');
+  const at = await service({ path });
+  await at.data(1);
+  await at.pass(55_000);
+  expect(existsSync(path)).toBe(false);
+  await at.pass(5_000);
+  expect(existsSync(path)).toBe(true);
 });
 
 test('if the log refused data, no device is announced as offline for it', async () => {

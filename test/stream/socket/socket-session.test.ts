@@ -8,6 +8,7 @@ import type { ConnectionContext, SocketConnection } from '../../../src/stream/so
 import { createFrameSource } from '../../../src/stream/socket/socket-frames.ts';
 import { createSession } from '../../../src/stream/socket/socket-session.ts';
 import { createTestClock, settle } from '../../support/test-clock.ts';
+import { tinyBatch } from '../log/log-under-test.ts';
 
 type Answer = Record<string, unknown>;
 
@@ -15,15 +16,15 @@ type Answer = Record<string, unknown>;
 function setUp(context: Partial<ConnectionContext> = {}) {
   const clock = createTestClock();
   const options = { clock, retentionMs: 3_600_000, logger: silentLogger };
-  const log = createMemoryLog({ ...options, bytesMax: 1e6 });
-  const state = { waitSeconds: 0, isRevoked: false, disconnects: 0 };
+  const log = createMemoryLog({ ...options, bytesMax: 1e8 });
+  const state = { waitSeconds: 0, isRevoked: false, isClear: true, disconnects: 0 };
   const emitted: Array<[event: string, payload: Answer]> = [];
   let clear = () => {};
   const connection: SocketConnection = {
     acknowledges: undefined,
     emit: (event, payload) => emitted.push([event, payload as Answer]),
     sendFrame: () => undefined,
-    isClear: () => true,
+    isClear: () => state.isClear,
     inTurn: createInTurn(),
     onClear: (listener) => {
       clear = listener;
@@ -64,7 +65,7 @@ function setUp(context: Partial<ConnectionContext> = {}) {
     return answers.at(-1);
   };
   const subscribe = (payload: object = {}) => ask('stream:latest', { requestId: randomUUID(), ...payload });
-  return { session, state, emitted, answers, send, ask, subscribe, clear: () => clear() };
+  return { clock, log, session, state, emitted, answers, send, ask, subscribe, clear: () => clear() };
 }
 
 test('a subscription is answered by the acknowledgement and by an event', async () => {
@@ -90,6 +91,23 @@ test('an id is used once at a time, and the number of subscriptions is limited',
   expect(await subscribe({ requestId })).toHaveProperty('nextOffset');
   session.close();
   expect(session.size).toBe(0);
+});
+
+test.each([
+  [10_000, false],
+  [10_001, true],
+])('a client that reads nothing for 30 s while %i messages wait is ended: %s', async (count, isEnded) => {
+  const { clock, log, state, session, subscribe, emitted } = setUp();
+  await log.append(tinyBatch(count));
+  state.isClear = false;
+  await subscribe({ timestamp: 1 });
+  await clock.advance(29_999);
+  expect(session.size).toBe(1);
+  await clock.advance(1);
+  expect(session.size).toBe(isEnded ? 0 : 1);
+  const stops = emitted.filter(([event]) => event === 'stream:latest:stop');
+  expect(stops.map(([, { reason }]) => reason)).toEqual(isEnded ? ['consumer_too_slow'] : []);
+  session.close();
 });
 
 test('a subscription that cannot begin takes no place', async () => {
