@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createStageProgress } from '../../jobs/stage-health.ts';
+import { createStageProgress, type StageHealth } from '../../jobs/stage-health.ts';
 import type { StageName } from '../../jobs/stages.ts';
 import type { ShardHealth, WorkerHealth } from '../../jobs/worker-health.ts';
-import { troublesOf } from '../../jobs/worker-troubles.ts';
+import { isBehind, troublesOf } from '../../jobs/worker-troubles.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 
@@ -190,5 +190,58 @@ describe('what keeps a workgroup from being worked on', () => {
     expect(troublesOf(health({ stages: [] }, { isCutOff: true, backend: 'redis' }), clock.ms)).toMatchObject([
       { stage: 'queue', state: 'unreachable', message: expect.stringContaining('queue.redisUrl') },
     ]);
+  });
+});
+
+describe('the limits of a stage, to the millisecond', () => {
+  const NOW_MS = 1_800_000_000_000;
+  const stageOf = (more: Partial<StageHealth>): StageHealth => ({
+    stage: 'publish',
+    state: 'ok',
+    maxPeriodMs: 5_000,
+    openedAtMs: 0,
+    lastTickAtMs: NOW_MS,
+    runningSinceMs: null,
+    lastSuccessAtMs: NOW_MS,
+    lastDurationMs: 1,
+    failures: 0,
+    failingSinceMs: null,
+    lastError: null,
+    retryAtMs: null,
+    ...more,
+  });
+  const ago = (ms: number) => NOW_MS - ms;
+  /** The problem of a stage, beside other stages of its shard. */
+  const troubleOf = (stage: StageHealth, ...others: StageHealth[]) =>
+    troublesOf(setUp().health({ stages: [stage, ...others] }), NOW_MS)[0]?.state;
+  const running = (stage: StageName) => stageOf({ stage, runningSinceMs: ago(1) });
+
+  test('it has failed if it fails for 3 minutes, and more than once', () => {
+    const failing = (ms: number, failures: number) => stageOf({ failingSinceMs: ago(ms), failures });
+    expect(troubleOf(failing(3 * MINUTE_MS, 2))).toBe('failing');
+    expect(troubleOf(failing(3 * MINUTE_MS - 1, 2))).toBeUndefined();
+    expect(troubleOf(failing(3 * MINUTE_MS, 1))).toBeUndefined();
+  });
+
+  test('it is late after 5 minutes without success, after 10 of its periods, or 30 minutes behind another one', () => {
+    const since = (ms: number, more: Partial<StageHealth> = {}) => stageOf({ lastSuccessAtMs: ago(ms), ...more });
+    for (const [limitMs, more, others] of [
+      [5 * MINUTE_MS, {}, []],
+      [10 * MINUTE_MS, { maxPeriodMs: MINUTE_MS }, []],
+      [30 * MINUTE_MS, {}, [running('rollup')]],
+      [5 * MINUTE_MS, {}, [running('poll')]],
+      [8 * MINUTE_MS, { lateAfterMs: 8 * MINUTE_MS, maxPeriodMs: HOUR_MS }, []],
+    ] as const) {
+      expect(troubleOf(since(limitMs, more), ...others)).toBe('late');
+      expect(troubleOf(since(limitMs - 1, more), ...others)).toBeUndefined();
+    }
+    expect(troubleOf(since(HOUR_MS, { runningSinceMs: ago(1) }))).toBeUndefined();
+  });
+
+  test('it is behind a stage of its lane that is running, and not behind itself', () => {
+    const publish = running('publish');
+    expect(isBehind(publish, [publish])).toBe(false);
+    expect(isBehind(publish, [publish, running('poll')])).toBe(false);
+    expect(isBehind(publish, [publish, running('rollup')])).toBe(true);
   });
 });

@@ -63,6 +63,30 @@ test('an object that a kept commit needs stays, even if an older commit needed i
   expect(await keysOf(store, 'files/')).toEqual([2, 7].map(fileKeyOf));
 });
 
+test('an object stays while any kept commit needs it, in whatever order the commits were learnt', async () => {
+  const { store, head } = await storeWith([
+    [1, 7, 6 * DAY_MS],
+    [2, 2, 5 * DAY_MS],
+    [3, 7, 0],
+  ]);
+  const collector = createCollector(store);
+  for (const sequence of [1, 3]) collector.add(commitOf(sequence, 7));
+  const callbacks = { onLater: () => expect.unreachable(), onDeleted: () => undefined };
+  expect(await collector.collect(head, callbacks)).toMatchObject({ objects: 0 });
+});
+
+test('the copies of bundled files stay for the views of their commit', async () => {
+  const { store, put, head } = await storeWith([[1, 1, 0]]);
+  await put('bundles/000000000001-0.bundle', 9 * DAY_MS);
+  const bundle = { key: 'bundles/000000000001-0.bundle', bytes: 1, sha256: '0'.repeat(64) };
+  const bundled = { ...head, bundles: [{ ...bundle, places: [{ name: head.files[0]!.name, offset: 0 }] }] };
+  const collector = createCollector(store);
+  collector.add(bundled);
+  const callbacks = { onLater: () => expect.unreachable(), onDeleted: () => undefined };
+  expect(await collector.collect(bundled, callbacks)).toMatchObject({ objects: 0 });
+  expect(await keysOf(store, 'files/')).toEqual([fileKeyOf(1)]);
+});
+
 test('objects that no commit names stay for a day, and keys of commits for a week, to the millisecond', async () => {
   const { store, put, collect } = await storeWith([
     [1, 1, 7 * DAY_MS + 1],
