@@ -66,6 +66,12 @@ describe('a message', () => {
     expect(read([message])).toMatchObject({ messages: [expected], rejected: [] });
   });
 
+  it('with a state is telemetry if it has data', () => {
+    expect(read([without('kind', { state: 'online' })]).messages).toMatchObject([
+      { kind: 'telemetry', fields: [['power', 1.5]] },
+    ]);
+  });
+
   it('without a table belongs to the default table', () => {
     expect(read([without('table')], 'solar').messages).toStrictEqual([expected]);
   });

@@ -113,6 +113,14 @@ describe('an answer', () => {
   it('has its next position under one of several names, and none with a cursor that is no number', () => {
     expect(everyWay({ messages: [], offset: 1, cursor: 2, nextOffset: 3 }).body.nextOffset).toBe(3n);
     expect(everyWay({ messages: [], cursor: 'b3BhcXVl' }).body.nextOffset).toBeUndefined();
+    expect(everyWay({ messages: [], nextOffset: null, cursor: 2 }).body.nextOffset).toBe(2n);
+  });
+
+  it('is malformed as JSON if it is nested more than 16 levels deep', () => {
+    const nested = (levels: number) => Buffer.from(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+    const decoder = createMessageDecoder(createNameTable());
+    expect(decoder.decode(nested(16)).kind).toBe('batch');
+    expect(() => decoder.decode(nested(17))).toThrow('nested more than 16 levels deep');
   });
 
   it('is malformed if the next position has lost digits', () => {
