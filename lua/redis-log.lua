@@ -202,7 +202,7 @@ function calls.append()
   return { answer(head), first, ordinal }
 end
 
--- Reads chunks one after another. `bytesMax` is the maximum beyond the first chunk.
+-- Reads chunks one after another, up to `bytesMax` bytes. The first chunk can be larger.
 -- Returns the head, or nothing if the log does not exist, and the entries.
 function calls.page()
   local head = readHead()

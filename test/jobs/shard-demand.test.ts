@@ -33,6 +33,7 @@ test('a shard that is wanted for a job only gets no news, unless somebody wants 
   expect(demand.isBrief('a')).toBe(true);
   demand.want('b', { isBrief: true });
   demand.want('b');
+  demand.want('b', { isBrief: true });
   expect(demand.isBrief('b')).toBe(false);
   await settled();
   expect(events).toEqual(['open a', 'open b', 'news b']);

@@ -78,7 +78,7 @@ type ScriptCall = 'look' | 'append' | 'page' | 'trim';
 /** Chunks of one page, and chunks that one call trims. Other scripts wait meanwhile. */
 const PAGE_CHUNKS_MAX = 512;
 const TRIM_CHUNKS_MAX = 500;
-/** Bytes of one page beyond its first chunk. */
+/** Bytes of one page. A page has its first chunk in any case. */
 const PAGE_BYTES_MAX = 4 * MEBIBYTE;
 /** Redis keeps the answer to an append for this long, because the append may be repeated. */
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
