@@ -76,6 +76,18 @@ test('blocks that overlap are refused', async () => {
   });
 });
 
+test.each([
+  [-1, 'it has more than the noted'],
+  [1, 'it has fewer than the noted'],
+])('a pack that has another size than was noted (%i bytes) is refused', async (moreNoted, message) => {
+  const { store, blocks, pack } = packOf([[0, 40]], 20);
+  const noted = { ...pack, bytes: pack.bytes + moreNoted };
+  await expect(readPieces(store, noted, blocks).next()).rejects.toMatchObject({
+    code: 'ObjectDamaged',
+    message: expect.stringContaining(message),
+  });
+});
+
 test('a caller that stops early waits for no piece', async () => {
   const { store, blocks, pack } = packOf(
     Array.from({ length: 30 }, () => [0, 50] as const),

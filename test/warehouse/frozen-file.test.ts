@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createFrozenReads } from '../../src/warehouse/frozen-file.ts';
 import { atEnd, shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { settle } from '../support/test-clock.ts';
 
 const database = shared(async () => {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
@@ -41,6 +42,8 @@ async function setUp() {
 test('during a read no checkpoint is made, and after it, even if it failed, they are made again', async () => {
   const { frozen, walLimit, isAlone } = await setUp();
   const usual = '64.0 MiB';
+  // The first read sets the usual limit when it ends.
+  await frozen.read(async () => undefined);
   await frozen.read(async () => {
     expect(await walLimit()).not.toBe(usual);
     // Transactions write during the read.
@@ -79,20 +82,24 @@ test('work between two reads runs alone, and not during a read', async () => {
   expect(events).toEqual(['read', 'between, alone: true']);
 });
 
-test('a stop ends the running read with its reason, and refuses later ones', async () => {
+test('a stop ends the running read with its reason, waits for its end, and refuses later ones', async () => {
   const { frozen } = await setUp();
   const reason = new Error('closed');
   const begun = Promise.withResolvers<void>();
+  let hasEnded = false;
   const reading = frozen.read(async (file) => {
     const isStopped = new Promise((resolve) => file.signal.addEventListener('abort', resolve));
     begun.resolve();
     await isStopped;
+    await settle();
+    hasEnded = true;
     await file.read(Buffer.alloc(1), 0);
   });
+  const refused = expect(reading).rejects.toBe(reason);
   await begun.promise;
-  const stopped = frozen.stop(reason);
-  await expect(reading).rejects.toBe(reason);
-  await stopped;
+  await frozen.stop(reason);
+  expect(hasEnded).toBe(true);
+  await refused;
   await expect(frozen.read(async () => undefined)).rejects.toBe(reason);
   await expect(frozen.between(async () => undefined)).rejects.toBe(reason);
 });

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { HEAD_BYTES, type PackMap } from '../../src/snapshot/pack-format.ts';
+import { unpack } from '../../src/snapshot/unpack.ts';
+import { writePack } from '../../src/snapshot/write-pack.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+function setUp() {
+  const folder = tempDir();
+  const store = createFolderStore(join(folder, 'store'));
+  let written = 0;
+  /** Writes a pack of these bytes, and restores the file from it. */
+  async function pack(file: Buffer, previous?: PackMap) {
+    const key = `snapshots/00000000000${++written}-test.pack`;
+    const source = {
+      bytes: file.length,
+      signal: new AbortController().signal,
+      read: async (target: Uint8Array, position: number) =>
+        target.set(file.subarray(position, position + target.length)),
+    };
+    let paths = 0;
+    const newPath = () => join(folder, `${written}-${paths++}`);
+    const { map, files, blocksWritten } = await writePack(source, { key, newPath, previous });
+    for (const part of files) await store.put(part.key, part);
+    const path = join(folder, `restored-${written}`);
+    await unpack(store, { pack: files.at(-1)!, fileBytes: file.length, path });
+    return { map, blocksWritten, isSame: readFileSync(path).equals(file) };
+  }
+  return { pack };
+}
+
+test('a block whose compressed form has the same size is stored as it is', async () => {
+  const { pack } = setUp();
+  // Compressed, these 17 bytes take 17 bytes.
+  const { map, isSame } = await pack(Buffer.concat([randomBytes(HEAD_BYTES), Buffer.alloc(17, 'a')]));
+  expect(map.blocks.map(({ length }) => length)).toEqual([HEAD_BYTES, 17]);
+  expect(isSame).toBe(true);
+});
+
+test('a pack has the blocks that have changed since the pack before, and those that are new', async () => {
+  const { pack } = setUp();
+  const [head, block] = [randomBytes(HEAD_BYTES), Buffer.alloc(100, 'a')];
+  const first = await pack(Buffer.concat([head, block]));
+  expect(first.blocksWritten).toBe(2);
+  const same = await pack(Buffer.concat([head, block]), first.map);
+  expect([same.blocksWritten, same.isSame]).toEqual([0, true]);
+  const changed = await pack(Buffer.concat([head, Buffer.alloc(100, 'b')]), same.map);
+  expect([changed.blocksWritten, changed.isSame]).toEqual([1, true]);
+  const shorter = await pack(head, changed.map);
+  expect([shorter.blocksWritten, shorter.isSame]).toEqual([0, true]);
+});
