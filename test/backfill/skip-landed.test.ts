@@ -63,6 +63,7 @@ async function missing(told: Told[], logEpoch?: string) {
 
 test('a message that has landed from the stream or a backfill is known by its offset and its time', async () => {
   expect(await missing([[20], [21], [22], [30]], 'one')).toEqual([[21]]);
+  expect(await missing([[22], [20]], 'one')).toEqual([]);
   expect(await missing([[20, 5], [22]], 'one')).toEqual([[20, 5]]);
 });
 

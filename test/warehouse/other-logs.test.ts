@@ -74,7 +74,11 @@ const landed = shared(async () => {
   for (const [log, origin, messages] of before) await shard.land(batchOfLog(log, messages, origin));
   const again = [full, bare, newest, at(21n), at(22n), at(23n), at(24n), ...variants];
   await shard.land(batchOfLog('log-2', again));
-  await shard.land({ ...batchOfLog('log-2', [last, at(91n)]), gap: undefined, nextOffset: 200n });
+  await shard.land({
+    ...batchOfLog('log-2', [last, at(91n, { storeTimeMs: last.storeTimeMs! })]),
+    gap: undefined,
+    nextOffset: 200n,
+  });
   const ofBatches = "batch WHERE origin = 'stream' AND log_epoch = 'log-2'";
   const rows = await rowsOf(
     shard,

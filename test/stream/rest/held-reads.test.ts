@@ -38,6 +38,41 @@ test('a token that was revoked since the last check gets no messages', async () 
   await expect(read).rejects.toThrow('the token was revoked');
 });
 
+test('a read ends within a second after its token was revoked, even if messages keep arriving', async () => {
+  const { clock, log, reads } = setUp();
+  let isRevoked = false;
+  const recheck = () => {
+    if (isRevoked) throw new Error('the token was revoked');
+    return true;
+  };
+  const holder = { expiresAtMs: clock.now() + HOUR_MS, recheck };
+  const refusals: unknown[] = [];
+  const read = reads.poll(log, { ...request, limit: 9 }, new AbortController().signal, holder);
+  const ended = read.catch((error: unknown) => refusals.push(error));
+  await clock.advance(500);
+  await log.append(telemetryBatch(1));
+  isRevoked = true;
+  await clock.advance(499);
+  expect(refusals).toEqual([]);
+  await clock.advance(1);
+  await ended;
+  expect(refusals).toMatchObject([{ message: 'the token was revoked' }]);
+});
+
+test('a read ends with its messages when its token expires', async () => {
+  const { clock, log, reads } = setUp();
+  const holder = { expiresAtMs: clock.now() + 700, recheck: () => true };
+  const answers: PollAnswer[] = [];
+  const read = reads.poll(log, { ...request, limit: 9 }, new AbortController().signal, holder);
+  void read.then((answer) => answers.push(answer));
+  await clock.advance(300);
+  await log.append(telemetryBatch(1));
+  await clock.advance(399);
+  expect(answers).toEqual([]);
+  await clock.advance(1);
+  expect(answers).toMatchObject([{ count: 1 }]);
+});
+
 test('a read is not held if the service drains already, or the caller is gone', async () => {
   const draining = setUp(AbortSignal.abort());
   const gone = setUp();

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
+import { type IngestType, readItems } from '../../../src/stream/ingest/ingest-body.ts';
+
+const ones = (count: number) => new Array<number>(count).fill(1);
+
+test.each<[form: string, type: IngestType, body: (count: number) => Uint8Array]>([
+  ['CBOR', 'application/cbor', (count) => encodeCbor(ones(count))],
+  ['CBOR of indefinite length', 'application/cbor', (count) => Uint8Array.of(0x9f, ...ones(count), 0xff)],
+  ['JSON', 'application/json', (count) => Buffer.from(JSON.stringify(ones(count)))],
+  ['lines of JSON', 'application/x-ndjson', (count) => Buffer.from('1\n'.repeat(count))],
+])('a body has 1 to 10,000 items as %s', (_, type, body) => {
+  expect(readItems(body(1), type)).toEqual([1]);
+  expect(readItems(body(10_000), type)).toHaveLength(10_000);
+  expect(() => readItems(body(10_001), type)).toThrow('at most 10000 items');
+  expect(() => readItems(body(0), type)).toThrow('the body holds no items');
+});
