@@ -224,7 +224,8 @@ describe('the limits of a stage, to the millisecond', () => {
   });
 
   test('it is late after 5 minutes without success, after 10 of its periods, or 30 minutes behind another one', () => {
-    const since = (ms: number, more: Partial<StageHealth> = {}) => stageOf({ lastSuccessAtMs: ago(ms), ...more });
+    const since = (ms: number, more: Partial<StageHealth> = {}) =>
+      stageOf({ lastSuccessAtMs: ago(ms), ...more });
     for (const [limitMs, more, others] of [
       [5 * MINUTE_MS, {}, []],
       [10 * MINUTE_MS, { maxPeriodMs: MINUTE_MS }, []],

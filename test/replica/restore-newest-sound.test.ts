@@ -14,7 +14,11 @@ import { commitOf, fileKeyOf, packKey } from './plain-commit.ts';
 const damage = (code: string) => new TerminalError(code, `the ${code}`);
 
 /** A store with these commits and their objects, and a restore that fails for some sequences. */
-async function setUp(commits: readonly ReplicaCommit[], failures: Record<number, Error> = {}) {
+async function setUp(
+  commits: readonly ReplicaCommit[],
+  failures: Record<number, Error> = {},
+  claim = commits.at(-1)!,
+) {
   const store = createFolderStore(join(tempDir(), 'store'));
   const put = (key: string, text = 'x') => store.put(key, { bytes: Buffer.from(text) });
   for (const commit of commits) {
@@ -24,7 +28,7 @@ async function setUp(commits: readonly ReplicaCommit[], failures: Record<number,
   }
   const tried: number[] = [];
   const restored = () =>
-    restoreNewestSound(store, commits.at(-1)!, async ({ sequence }: RestorableCommit) => {
+    restoreNewestSound(store, claim, async ({ sequence }: RestorableCommit) => {
       tried.push(sequence);
       const failure = failures[sequence];
       if (failure) throw failure;
@@ -56,17 +60,29 @@ test('a replica without a generation has nothing to restore', async () => {
 });
 
 test('damaged content is replaced by the newest undamaged content before it, as a new commit', async () => {
-  const { store, restored, tried } = await setUp([...three, claimOf(4, three[2]!)], {
-    3: damage('ObjectDamaged'),
-  });
+  const claim = claimOf(4, three[2]!);
+  const { store, restored, tried } = await setUp([...three, claim], { 3: damage('ObjectDamaged') });
   const outcome = await restored();
   expect(outcome).toMatchObject({
     result: 'content 2',
     rolledBack: { to: 2, reason: 'the ObjectDamaged' },
-    claim: { sequence: 5, ownerEpoch: '8', files: three[1]!.files, generation: three[1]!.generation },
+    claim: {
+      sequence: 5,
+      ownerEpoch: '8',
+      previousNonce: claim.nonce,
+      files: three[1]!.files,
+      generation: three[1]!.generation,
+    },
   });
   expect(await readReplicaCommit(store, 5)).toEqual(outcome!.claim);
   // The claim and commit 3 have the same content, and two reads must find the damage.
+  expect(tried).toEqual([3, 3, 2]);
+});
+
+test('commits after the claim are of another worker, and are not used', async () => {
+  const commits = [...three, commitOf(4, 4)];
+  const { restored, tried } = await setUp(commits, { 3: damage('ObjectDamaged') }, three[2]);
+  await expect(restored()).rejects.toMatchObject({ code: 'StaleOwner' });
   expect(tried).toEqual([3, 3, 2]);
 });
 

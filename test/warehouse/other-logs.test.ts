@@ -66,8 +66,8 @@ const landed = shared(async () => {
   const shard = await openTestShard();
   const before: Array<[log: string | undefined, origin: string, messages: PlainMessage[]]> = [
     ['log-1', 'stream', [full, bare, ...variants.map(({ offset }) => at(offset))]],
-    [undefined, 'backfill:1:0', [newest]],
-    ['log-1', 'backfill:1:1', [at(21n), last]],
+    [undefined, 'backfill:1:0', [newest, last]],
+    ['log-1', 'backfill:1:1', [at(21n)]],
     ['log-2', 'backfill:1:2', [at(22n)]],
     ['log-1', 'import:a.csv', [at(23n)]],
   ];

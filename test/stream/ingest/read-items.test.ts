@@ -15,3 +15,9 @@ test.each<[form: string, type: IngestType, body: (count: number) => Uint8Array]>
   expect(() => readItems(body(10_001), type)).toThrow('at most 10000 items');
   expect(() => readItems(body(0), type)).toThrow('the body holds no items');
 });
+
+test('items in JSON are nested at most 16 levels deep, with their list', () => {
+  const nested = (levels: number) => Buffer.from(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+  expect(readItems(nested(16), 'application/json')).toHaveLength(1);
+  expect(() => readItems(nested(17), 'application/json')).toThrow('nested too deep');
+});
