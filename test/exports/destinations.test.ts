@@ -134,6 +134,7 @@ test('a webhook that fails gets the same bytes again with the same key and a sig
   expect(body.toString()).toContain(',12345,');
   const [ended] = await at.ledger().runs();
   expect(ended).toMatchObject({ state: 'delivered', attempts: 4 });
+  for (const over of ['lastError', 'nextAttemptAt']) expect(ended).not.toHaveProperty(over);
   expect(JSON.stringify(ended)).not.toMatch(/hidden|shared-secret/);
 });
 

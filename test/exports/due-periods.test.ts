@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
-import { newRun, planDue } from '../../src/exports/due-periods.ts';
+import { duePeriods, newRun, planDue } from '../../src/exports/due-periods.ts';
 import { parsePeriod } from '../../src/exports/export-period.ts';
 import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
@@ -64,6 +64,16 @@ test('a period that was run by hand is not planned again', async () => {
   await open.ledger.save(newRun(open, period, { revision: 1, reason: 'by hand', nowMs: NOW_MS }));
   expect(await plannedAt(NOW_MS + 2 * DAY_MS)).toEqual(['2026-11-20', '2026-11-21']);
   expect((await open.ledger.runs()).map(({ reason }) => reason)).toEqual(['by hand', 'schedule']);
+});
+
+test('the schedule is in the zone of the export, and its periods are days of the workgroup', () => {
+  const { open } = openSchedule({ schedule: '0 1 * * *', timezone: 'Asia/Tokyo' });
+  const due = (dueAfter: string) => duePeriods(open, { dueAfter }, NOW_MS);
+  // At one in Tokyo it is four in the afternoon of the day before in UTC.
+  expect(due('2026-11-19T00:00:00Z').map(({ atMs, period }) => [atMs, period.name])).toEqual([
+    [Date.parse('2026-11-19T16:00:00Z'), '2026-11-18'],
+  ]);
+  expect(due('2026-11-19T16:00:00Z')).toEqual([]);
 });
 
 test('an export without a schedule plans nothing', async () => {

@@ -130,6 +130,15 @@ test('the runs of a period in a folder are its revisions, and not those of its d
   expect(await ledger.runsOf('2026')).toEqual([]);
 });
 
+test('a run that is delivered and still pending, as after a crash, is delivered', async () => {
+  const dataDir = tempDir();
+  const ledger = openFolderLedger(dataDir, 'daily');
+  await ledger.save(delivered('2026-11-19'));
+  const pending = delivered('2026-11-19', { state: 'waiting' });
+  writeFileSync(join(dataDir, 'exports', 'daily', 'pending', '2026-11-19.json'), JSON.stringify(pending));
+  expect((await ledger.runs()).map(({ state }) => state)).toEqual(['delivered']);
+});
+
 test('a folder has the file of a run if it is whole, unless the run is planned again', async () => {
   const ledger = openFolderLedger(tempDir(), 'daily');
   const file = {

@@ -54,6 +54,9 @@ test('the mail of a day that is not perfect is the sample of the page', async ()
   expect(await send(8_388_608, true)).toEqual([true, false]);
   expect(await send(8_388_609, true)).toEqual([false, true]);
   expect(await send(8_388_609, false)).toEqual([false, false]);
+  // Mails about the same file are one mail.
+  const ids = server.received.slice(1).map(({ source: sent }) => /^Message-ID: (.+)\r$/m.exec(sent)![1]);
+  expect([ids[0] === ids[1], ids[1] === ids[2]]).toEqual([false, true]);
 });
 
 test.runIf(isSoak)(

@@ -161,6 +161,12 @@ for (const [what, settings, data, path, message] of [
     expected: { [`energyStreams.0.${path}`]: expect.stringMatching(message(own.table)) },
   }));
 
+testStreams('a field that has no value yet is no problem', (own) => ({
+  energyStreams: [{ ...total, table: own.table }],
+  readings: everySixHours(3, () => ({ total: null, state: 'run' }), own),
+  expected: {},
+}));
+
 testStreams('a device is reported if all its readings are rejected, although other devices work', (own) => ({
   energyStreams: [{ ...total, table: own.table }],
   readings: [
