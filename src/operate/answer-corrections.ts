@@ -16,7 +16,7 @@ export function answerCorrections(lake: LakeReader) {
   };
 }
 
-function correctionRows(corrections: readonly ListedCorrection[]): ListRows {
+export function correctionRows(corrections: readonly ListedCorrection[]): ListRows {
   return {
     name: 'corrections',
     columns: [

@@ -39,7 +39,7 @@ export function registerStatusRoute(
   rejectOtherMethods(app, url, ['GET']);
 }
 
-function statusAnswer(
+export function statusAnswer(
   state: WorkgroupState,
   { id, timezone }: Pick<WorkgroupConfig, 'id' | 'timezone'>,
 ): StatusAnswer {
