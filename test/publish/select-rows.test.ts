@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import { type datasets, selectOf } from '../../src/publish/datasets.ts';
+import { loadSql } from '../../src/warehouse/load-sql.ts';
+import { queryText, type SqlParameters } from '../../src/warehouse/query.ts';
+import { deviceId } from '../support/messages.ts';
+import { shared } from '../support/shared.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+const [november, december] = [Date.UTC(2026, 10), Date.UTC(2026, 11)];
+
+const stream = (id: number, method: string, settings: object | null) =>
+  `(${id}, '{"table":"solar","field":"f${id}","method":"${method}"}', ${settings === null ? 'NULL' : `'${JSON.stringify(settings)}'`}, -1)`;
+
+/** A warehouse with a few rows. Nothing has landed. */
+const warehouse = shared(async () => {
+  const shard = await openTestShard();
+  await shard.transaction(async (connection) => {
+    for (const statement of [
+      `INSERT INTO energy_stream (stream_id, identity, settings, batch_id) VALUES
+        ${stream(1, 'total_energy', { jitter: 100 })}, ${stream(2, 'total_energy', {})}, ${stream(3, 'power_curve', {})},
+        ${stream(4, 'interval_energy', { interval: 900_000 })}, ${stream(5, 'power_curve', null)}`,
+      `INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms, resolution, step_ms)
+        SELECT id, id, UUID '${deviceId(1)}', 's' || id, 0, 0, 10, 60_000 FROM range(1, 6) AS row (id)`,
+      `INSERT INTO device_state (device, state, since_ms, reason, last_seen_ms) VALUES
+        ('${deviceId(1)}', 'offline', ${november}, 'timeout', ${november}), ('${deviceId(2)}', NULL, NULL, NULL, ${november})`,
+      `INSERT INTO meter_reading VALUES ('A', ${november}, ${november + HOUR_MS}, 1, NULL, 'measured', false, 1, 0, 2, 1),
+        ('A', ${november}, ${november + HOUR_MS}, 2, NULL, 'measured', false, 2, 0, NULL, 2),
+        ('A', ${december}, ${december + HOUR_MS}, 3, NULL, 'measured', false, 1, 0, NULL, 1)`,
+      `INSERT INTO budget VALUES ('A', DATE '2026-11-01', DATE '2026-11-30', 10, 'P50', 1, 0, 2, 1),
+        ('A', DATE '2026-11-01', DATE '2026-11-30', 20, 'P50', 2, 0, NULL, 2)`,
+      `INSERT INTO quarantine (batch_id, stage, reason, quarantined_at_ms) VALUES
+        (1, 'landing', 'of batch 1', ${november}), (2, 'landing', 'before', ${november - 1}),
+        (2, 'landing', 'first', ${november}), (3, 'landing', 'last', ${december - 1}),
+        (3, 'landing', 'after', ${december}), (4, 'landing', 'of batch 4', ${november})`,
+      `INSERT INTO rejected_reading VALUES
+        (${november}, 0, '${deviceId(1)}', 's', 'f', 'text', 1, ${november}, ${november}, []),
+        (${november}, 7, '${deviceId(1)}', 's', 'f', 'text', 1, ${november}, ${november}, []),
+        (${december}, 0, '${deviceId(1)}', 's', 'f', 'text', 1, ${december}, ${december}, [])`,
+      "INSERT INTO dirty_partition VALUES ('daily_energy', '2026-11'), ('daily_energy', '2026-11'), ('daily_energy', '2026-10')",
+    ])
+      await connection.run(statement);
+  });
+  return shard;
+});
+
+async function run(sql: string, parameters: SqlParameters = {}) {
+  return warehouse().read((connection) => queryText(connection, sql, parameters));
+}
+const select = (dataset: keyof typeof datasets, parameters: SqlParameters = {}) =>
+  run(`SELECT * FROM (${selectOf(dataset)})`, parameters);
+const ofNovember = { start_ms: BigInt(november), end_ms: BigInt(december) };
+
+test('a register has a resolution, and another method has a step; what is configured counts first', async () => {
+  const rows = await select('series');
+  expect(rows.map((row) => [row.field, row.active, row.step_ms, row.resolution_wh])).toEqual([
+    // The jitter is two resolutions.
+    ['f1', true, null, 50],
+    ['f2', true, null, 10],
+    ['f3', true, 60_000n, null],
+    ['f4', true, 900_000n, null],
+    ['f5', false, 60_000n, null],
+  ]);
+});
+
+test('a device that has never said its state is unknown', async () => {
+  const rows = await select('device_state');
+  expect(rows.map(({ state, reason }) => [state, reason])).toEqual([
+    ['offline', 'timeout'],
+    ['unknown', null],
+  ]);
+});
+
+test('readings and budgets that are replaced are not current', async () => {
+  const readings = await select('meter_reading', ofNovember);
+  expect(readings.map((row) => [row.energy_wh, row.revision, row.is_current])).toEqual([
+    [1, 1, false],
+    [2, 2, true],
+  ]);
+  const budgets = await select('budget');
+  expect(budgets.map((row) => [row.energy_wh, row.is_current])).toEqual([
+    [10n, false],
+    [20n, true],
+  ]);
+});
+
+test('a file of the quarantine has the messages of its month and of its batches, as many as are counted', async () => {
+  const batches = { after_batch_id: 1n, through_batch_id: 3n };
+  const rows = await select('quarantine', { ...ofNovember, ...batches });
+  expect(rows.map(({ reason }) => reason).sort()).toEqual(['first', 'last']);
+  expect(await run(loadSql('publish/count_quarantine'), batches)).toEqual([
+    { month: '2026-10', row_count: 1 },
+    { month: '2026-11', row_count: 2 },
+    { month: '2026-12', row_count: 1 },
+  ]);
+});
+
+test('rejected readings are those of the days of the file, and name their import', async () => {
+  const rows = await select('rejected_reading', ofNovember);
+  expect(rows.map((row) => row.import_id)).toEqual([7n, null]);
+  expect(await run(loadSql('publish/count_rejected'), ofNovember)).toEqual([{ row_count: 2 }]);
+});
+
+test('a partition that has changed twice is written once', async () => {
+  expect(await run(loadSql('publish/find_dirty'))).toEqual([
+    { dataset: 'daily_energy', partition: '2026-10' },
+    { dataset: 'daily_energy', partition: '2026-11' },
+    // An empty warehouse marks it.
+    { dataset: 'quarantine', partition: 'schema' },
+  ]);
+});
+
+test('devices are those of the configuration, with messages and with energy, each once', async () => {
+  const rows = await warehouse().transaction(async (connection) => {
+    await connection.run(
+      `CREATE TEMP TABLE declared_device AS FROM (VALUES (UUID '${deviceId(3)}', 'roof'), (UUID '${deviceId(1)}', 'yard'), (NULL, NULL)) AS row (device, name)`,
+    );
+    return queryText(connection, selectOf('device'));
+  });
+  expect(rows.map(({ device_id, name }) => [device_id, name])).toEqual([
+    [deviceId(1), 'yard'],
+    [deviceId(2), null],
+    [deviceId(3), 'roof'],
+  ]);
+});
+
+test('a role names the source that contains its source, or the site', async () => {
+  const rows = await warehouse().transaction(async (connection) => {
+    await connection.run(
+      `CREATE TEMP TABLE role_span AS SELECT UUID '${deviceId(1)}' AS device, * FROM (VALUES
+        ('a', NULL, NULL, false), ('b', UUID '${deviceId(1)}', 'a', false), ('c', NULL, NULL, true))
+        AS row (source, within_device, within_source, within_site), (SELECT NULL::DATE AS valid_from)`,
+    );
+    return queryText(connection, selectOf('source_role'));
+  });
+  expect(rows.map(({ source, within }) => [source, within])).toEqual([
+    ['a', null],
+    ['b', `${deviceId(1)}.a`],
+    ['c', 'site'],
+  ]);
+});
+
+test('messages have the name of their kind, and an unknown kind is called so', async () => {
+  const rows = await warehouse().transaction(async (connection) => {
+    await connection.run(
+      `INSERT INTO message (batch_id, table_id, kind, event_time_ms, store_time_ms, field_ids, numbers)
+        SELECT 9, 5, kind, 0, ${november}, [], [] FROM (VALUES (0), (1), (2), (9)) AS row (kind)`,
+    );
+    const parameters = {
+      ...ofNovember,
+      table_id: 5,
+      table_name: 't',
+      after_batch_id: 8n,
+      through_batch_id: 9n,
+    };
+    const found = await queryText(connection, selectOf('messages'), parameters);
+    await connection.run('DELETE FROM message');
+    return found;
+  });
+  expect(rows.map(({ kind }) => kind).sort()).toEqual(['audit', 'device_status', 'telemetry', 'unknown']);
+});
