@@ -52,11 +52,10 @@ export function registerImportRoute(
       const { workgroup } = guard(request, ['search:read']);
       const { before, limit = LISTED_DEFAULT } = request.query as z.output<typeof querySchema>;
       const running = await runningImport(askOwner, workgroup.id);
+      // One more shows if there is a next page.
       const page = { ...(before !== undefined && { beforeId: before }), limit: limit + 1 };
       const listed = await askOwner(workgroup.id, 'importList', page);
-      const importsOfPage = listed.slice(0, limit);
-      const imports = importsOfPage.map((one) => importAnswer(one, running));
-      const next = listed.length > limit ? importsOfPage.at(-1)!.importId : null;
+      const { imports, next } = importPage(listed, limit, running);
       if (next !== null) reply.header('Wattline-Next', String(next));
       return sendList(request, reply, lake, { imports, next }, importRows(imports));
     },
@@ -74,6 +73,16 @@ async function runningImport(askOwner: AskOwner, workgroupId: string): Promise<R
     // The last import has failed. The list shows that it is interrupted.
     return undefined;
   }
+}
+
+/** The imports of a page, and the id before which the next page begins; null on the last page. */
+export function importPage(
+  listed: readonly ListedImport[],
+  limit: number,
+  running: RunningImport | undefined,
+): { imports: ImportAnswer[]; next: number | null } {
+  const imports = listed.slice(0, limit).map((one) => importAnswer(one, running));
+  return { imports, next: listed.length > limit ? imports.at(-1)!.id : null };
 }
 
 type ImportAnswer = z.output<typeof importsSchema>['imports'][number];

@@ -66,6 +66,7 @@ test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason:
     'one device is offline',
     ['device'],
   ],
+  ['an hour without bad messages', { lastHour: { messages: 5, quarantined: 0 } }, 'good', 'all is well', []],
   ['a night', { devices: { online: 1, offline: 0, asleep: 3, unknown: 0 } }, 'good', 'all is well', []],
   [
     'a running import',

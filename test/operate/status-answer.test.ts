@@ -58,7 +58,14 @@ test('a row of a correction says what it undoes and what undoes it', () => {
   };
   expect(correctionRows([correction]).rows).toEqual([
     {
-      ...{ correction: 1, kind: 'set', device: deviceId(1), source: 'pv', table_name: 'solar', field: 'total' },
+      ...{
+        correction: 1,
+        kind: 'set',
+        device: deviceId(1),
+        source: 'pv',
+        table_name: 'solar',
+        field: 'total',
+      },
       ...{ day: null, timezone: null, from_time: 'a', to_time: 'b', energy_wh: 5, changed_days: 2 },
       ...{ undoes: 3, undone_by: 4, reason: 'why', actor: 'ann', happened_at: 'c' },
     },
