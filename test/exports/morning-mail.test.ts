@@ -36,11 +36,11 @@ function rowsOf(facts: Partial<MorningFacts>, title: string): string[][] {
 
 test('devices are in the order of their energy, and devices with unknown energy come last', () => {
   const devices = [
-    device('a', null),
-    device('b', -3_000),
-    device('c', 20),
     device('d', null),
+    device('b', -3_000),
     device('e', 20),
+    device('a', null),
+    device('c', 20),
   ];
   expect(rowsOf({ devices }, 'Devices')).toEqual([
     ['c', '0.02 kWh', 'unknown'],
