@@ -34,6 +34,7 @@ test('a page of a configured origin may call, without a token in its preflight',
     'access-control-allow-headers': 'authorization',
     'access-control-max-age': '600',
   });
+  expect(asked.headers.vary).toBe('Origin, Access-Control-Request-Headers');
   const got = await app.inject({ url: '/thing', headers: { origin: page } });
   // The token is missing or not; the script can read the answer in both cases.
   expect(got.headers).toMatchObject({ 'access-control-allow-origin': page });
