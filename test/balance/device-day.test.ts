@@ -115,3 +115,22 @@ test('rise and fall of a day are known if at most 20 Wh of it have no shape', as
   expect(await of(20)).toEqual([[30n, 70n]]);
   expect(await of(21)).toEqual([[null, null]]);
 });
+
+test('an interval is measured if time of it is covered, or if it has energy of an instant', async () => {
+  const intervals = '(0, 0, 900000), (1, 0, 0), (2, 3, 0), (3, 5, 1)';
+  const rows = await read(
+    {
+      interval_energy: `SELECT 1 AS device, 'pv' AS source, 1 AS stream_id, make_timestamptz(place * 900000000::BIGINT) AS interval_start,
+        energy_wh, covered_ms, []::VARCHAR[] AS flags FROM (VALUES ${intervals}) AS row (place, energy_wh, covered_ms)`,
+      own_slot: "SELECT DATE '1970-01-01' AS own_day, unnest(range(0, 3600000, 900000)) AS at_ms",
+      read_from:
+        "SELECT 1 AS device, 'pv' AS source, 1 AS stream_id, DATE '1970-01-01' AS own_day, false AS is_sparse",
+    },
+    'balance/find_measured',
+  );
+  expect(rows.map(({ at_ms, energy_wh }) => [Number(at_ms) / 900_000, energy_wh]).sort()).toEqual([
+    [0, 0],
+    [2, 3],
+    [3, 5],
+  ]);
+});

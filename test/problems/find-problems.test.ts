@@ -14,19 +14,17 @@ const OTHER = DEVICE.replace(/1$/, '2');
 const ROOF = DEVICE.replace(/1$/, '3');
 const total = { table: 'solar', field: 'total', method: 'total_energy', maxPower: '10 kW' };
 
-/** A reading every six hours since midnight of the first of June. */
-function everySixHours(
-  count: number,
-  dataOf: (index: number) => CaseReading['data'],
-  reading: Partial<CaseReading> = {},
-): CaseReading[] {
-  return Array.from({ length: count }, (_, index) => ({
-    table: 'solar',
-    ...reading,
-    event_time: new Date(Date.UTC(2024, 5, 1) + index * 6 * 3_600_000).toISOString(),
-    data: dataOf(index),
-  }));
-}
+/** Readings since midnight of the first of June, one in so many hours. */
+const every =
+  (hours: number) =>
+  (count: number, dataOf: (index: number) => CaseReading['data'], reading: Partial<CaseReading> = {}) =>
+    Array.from({ length: count }, (_, index) => ({
+      table: 'solar',
+      ...reading,
+      event_time: new Date(Date.UTC(2024, 5, 1) + index * hours * 3_600_000).toISOString(),
+      data: dataOf(index),
+    }));
+const [everySixHours, everyQuarter] = [every(6), every(0.25)];
 
 async function problemsOf(
   settings: Record<string, unknown>,
@@ -281,12 +279,7 @@ for (const [what, count, isBeyond] of [
     energyStreams: [
       { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
     ],
-    readings: everySixHours(count, (index) => ({ power: isBeyond(index) ? 21_000 : 500 }), own).map(
-      (reading, index) => ({
-        ...reading,
-        event_time: new Date(Date.UTC(2024, 5, 1) + index * 900_000).toISOString(),
-      }),
-    ),
+    readings: everyQuarter(count, (index) => ({ power: isBeyond(index) ? 21_000 : 500 }), own),
     expected: {},
   }));
 
@@ -294,12 +287,7 @@ testStreams('readings that are often beyond the configured power are reported wi
   energyStreams: [
     { table: own.table, field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
   ],
-  readings: everySixHours(40, (index) => ({ power: index % 8 === 7 ? 21_000 : 500 }), own).map(
-    (reading, index) => ({
-      ...reading,
-      event_time: new Date(Date.UTC(2024, 5, 1) + index * 900_000).toISOString(),
-    }),
-  ),
+  readings: everyQuarter(40, (index) => ({ power: index % 8 === 7 ? 21_000 : 500 }), own),
   expected: {
     'energyStreams.0.maxPower': expect.stringMatching(
       /^in 5 of 39 quarter hours of the last week readings of device \S+, source default need more than 20000 W and are not counted/,

@@ -19,7 +19,6 @@ const roles = [
 ];
 const register: EnergyStreamInput = { table: 't', field: 'total', method: 'total_energy', maxPower: '1 MW' };
 const daily: EnergyStreamInput = { table: 't', field: 'today', method: 'daily_energy', maxPower: '1 MW' };
-const beyondZero: EnergyStreamInput = { ...daily, field: 'restarted', jitter: '5 Wh' };
 const byDay: EnergyStreamInput = {
   table: 't',
   field: 'day',
@@ -53,7 +52,7 @@ const sites: Array<{ name: string; readings: CaseReading[] }> = [];
 /** One workgroup with all sites, because a lake for each would take most of the time. */
 const workgroupOfSites = shared(() =>
   openReadings(
-    [register, daily, beyondZero, byDay],
+    [register, daily, byDay],
     sites.flatMap(({ readings }) => readings),
     {
       sites: sites.map(({ name, readings }) => ({
@@ -138,21 +137,6 @@ const replacedAtNight = siteWith([
 test('the night when a register is replaced lies between two readings, unless it was never read before', async () => {
   const { '2026-06-02': told } = await replacedAtNight('2026-06-02');
   expect(told).toMatchObject({ gridImportWh: 720, gridExportWh: null, missing: ['grid_export'] });
-});
-
-const changedAtMidnight = siteWith([
-  ...read(deviceId(22), 'import', 'restarted', {
-    '2026-06-01T20:00:00Z': 1_000,
-    '2026-06-01T23:50:00Z': 1_500,
-  }),
-  // Nobody knows what happened before 00:20, when the register shows much more than is possible.
-  ...read(deviceId(22), 'import', 'restarted', { '00:00': 3, '00:20': 900_000_000, '23:50': 900_000_100 }),
-  ...read(deviceId(22), 'import', 'restarted', { '2026-06-03T06:00:00Z': 5 }),
-]);
-
-test('energy that is known at midnight only is in the balance, although no measured time is in its interval', async () => {
-  const { '2026-06-02': told } = await changedAtMidnight('2026-06-02');
-  expect(told).toMatchObject({ gridImportWh: 103 });
 });
 
 const begunOnTheWay = siteWith([
