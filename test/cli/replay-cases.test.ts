@@ -70,6 +70,14 @@ test('columns may have any order, and only the time and one field are required',
   ]);
 });
 
+test('only plain decimal numbers are numbers, and other cells stay text', async () => {
+  const rows = 'event_time,energy,device_name\n2025-06-01T00:00Z,1.5e3,0x10\n2025-06-01T00:00Z,1e999,"1,5"\n';
+  expect(await readingsOf('readings.csv', rows)).toMatchObject([
+    { data: { energy: 1_500, device_name: '0x10' } },
+    { data: { energy: '1e999', device_name: '1,5' } },
+  ]);
+});
+
 test.each([
   [
     'other names',
