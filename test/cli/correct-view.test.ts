@@ -91,6 +91,10 @@ test('the changed days have the sign of their change, and a day that appears or 
       '... and 1 more day',
     ],
   );
+  const all = { ...correction, dayCount: 3 };
+  expect(
+    linesOf(describeCorrectionOutcome({ outcome: 'stored', correction: all }, named, wide)),
+  ).toHaveLength(5);
 });
 
 test('the list says which corrections are in force, and which one has undone another', () => {

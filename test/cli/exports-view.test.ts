@@ -75,6 +75,7 @@ test('a run that is not delivered has its error as the remark, and an outdated o
     run('2026-02', { outdated: outdated(['2026-02-02', 5_000, 1_000], ['2026-02-03', null, 10]) }),
     run('2026-03', { ...failed, outdated: outdated(['2026-03-02', 0, 10]), revision: 2 }),
     run('2026-04'),
+    run('2026-05', { state: 'waiting', lastError }),
   ];
   expect(
     linesOf(describeRuns(runs))
@@ -85,6 +86,7 @@ test('a run that is not delivered has its error as the remark, and an outdated o
     ['2026-02', 'delivered', '-', '-', '-', '-', '1', '-', '-', 'outdated: 2 days, -3,990 Wh'],
     ['2026-03_r2', 'failed', '-', '-', '-', '-', '1', '-', '-', 'status 500'],
     ['2026-04', 'delivered', '-', '-', '-', '-', '1', '-', '-'],
+    ['2026-05', 'waiting', '-', '-', '-', '-', '1', '-', '-', 'status 500'],
   ]);
   expect(describeRuns([])).toBe('');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { describeNews, newsOfImport } from '../../src/cli/import/import-news.ts';
+import { describeNews, newsOfImport, newsOfPreview } from '../../src/cli/import/import-news.ts';
 import { configSchema } from '../../src/config/config.ts';
 import type { ImportSummary } from '../../src/import/import-summary.ts';
 
@@ -58,7 +58,8 @@ Month    Source      kWh  Devices  Days
 `);
 });
 
-test('an import summary adds up many sources, and says that it does', () => {
+test('an import summary adds up more than eight sources, and says that it does', () => {
+  expect(describeNews(newsOfImport(summaryOf(8), workgroup, []), 200)).toContain('2026-03  string 8  1.500');
   expect(describeNews(newsOfImport(summaryOf(9), workgroup, []), 200)).toContain(
     'Month    Source               kWh  Devices  Days\n2026-03  9 sources, added  13.500        3    31\n',
   );
@@ -78,6 +79,34 @@ test('the summary of a file without any used field names some of its fields', ()
       '"c10", "c11" and 3 more.\n  The energy streams of workgroup home read solar.wh.\n  No field looks like energy or power',
     ),
   ]);
+});
+
+test('an import gives no energy if all of its readings were rejected, or none of the accepted ones had a partner', () => {
+  const warningsOf = (taken: number, sources: number) => {
+    const summary = summaryOf(sources);
+    const [first, ...rest] = summary.fields;
+    const fields = [{ ...first!, streams: [{ ...use, taken }] }, ...rest];
+    return newsOfImport({ ...summary, fields }, workgroup, []).warnings;
+  };
+  expect(warningsOf(0, 0)).toEqual([
+    expect.stringMatching(
+      /^this import gives no energy\. All readings .*rejected \(wh: 7 negative, wh: 3 future\)/,
+    ),
+  ]);
+  expect(warningsOf(1, 0)).toEqual([expect.stringContaining('a register needs two readings of a device')]);
+  expect(warningsOf(1, 1)).toEqual([]);
+});
+
+test('several registers of a file can be one amount or several, and power beside one is neither', () => {
+  const register = { values: 3, texts: 0, min: 1, max: 9, risen: 8, fallen: 0, restarts: 0, dropOuts: 0 };
+  const warningOf = (...fields: string[]) =>
+    newsOfPreview(
+      'solar',
+      fields.map((field) => ({ field, ...register, dayChanges: 0 })),
+      workgroup,
+    ).warnings[0];
+  expect(warningOf('import_kwh', 'export_kwh')).toContain('If a source has several fields');
+  expect(warningOf('import_kwh', 'power_w')).not.toContain('If a source has several fields');
 });
 
 test('a suggested line for a field without a unit in its name is refused until a person writes the unit', () => {

@@ -57,7 +57,7 @@ test('a finished import has its energy by source, or only the first line of its 
     warnings: [],
   };
   expect(describeNewestImport('home', newest)).toMatch(
-    /^import: home, \/a\.csv: imported at 2026-05-17T08:00:00\.000Z, 1,000 rows, 5 rejected; 900 readings accepted, 100 rejected; a 1\.500 kWh, b 0\.010 kWh, c 0\.020 kWh, d 0\.030 kWh and 1 more sources of 2 devices/,
+    /^import: home, \/a\.csv: imported at 2026-05-17T08:00:00\.000Z, 1,000 rows, 5 rejected; 900 readings accepted, 100 rejected; a 1\.500 kWh, b 0\.010 kWh, c 0\.020 kWh, d 0\.030 kWh and 1 more source of 2 devices/,
   );
   expect(describeNewestImport('home', { ...newest, summary: { ...summary, months: [] } })).toMatch(
     /rejected; no energy\n$/,

@@ -4,7 +4,7 @@ import { exitCodeOf } from '../../src/cli/terminal/exit-codes.ts';
 import { failing } from '../../src/cli/terminal/failing.ts';
 import { formatAgo } from '../../src/cli/terminal/format-ago.ts';
 import { printError } from '../../src/cli/terminal/print-error.ts';
-import { createLineView, formatSeconds } from '../../src/cli/terminal/progress-view.ts';
+import { bar, createLineView, formatSeconds, wholePercent } from '../../src/cli/terminal/progress-view.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
 import { InputError, TerminalError, TransientError } from '../../src/lib/errors.ts';
 import type { Trouble } from '../../src/pipeline/trouble.ts';
@@ -25,6 +25,15 @@ test('an age is printed in the largest unit of which at least two have passed', 
   ]);
   // The clock of another machine may be ahead.
   expect([formatAgo(5_000, 0), formatAgo(undefined, 0)]).toEqual(['0 s ago', '-']);
+});
+
+test('a part is printed in whole percent that are reached', () => {
+  expect([0, 0.009, 0.999, 1].map(wholePercent)).toEqual(['0 %', '0 %', '99 %', '100 %']);
+  expect([0, 0.5, 1].map(bar)).toEqual([
+    `[${'.'.repeat(24)}]`,
+    `[${'#'.repeat(12)}${'.'.repeat(12)}]`,
+    `[${'#'.repeat(24)}]`,
+  ]);
 });
 
 test('the remaining time is printed in minutes from 90 s on', () => {

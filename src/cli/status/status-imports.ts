@@ -56,7 +56,7 @@ function energyInWords({ fields, firstDay, lastDay, devices, months }: ImportSum
   const energy =
     months.length === 0
       ? 'no energy'
-      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${bySource.length - SOURCES_SHOWN_MAX} more sources` : ''} of ${formatCountOf(devices, 'device')} from ${firstDay} to ${lastDay}`;
+      : `${bySource.slice(0, SOURCES_SHOWN_MAX).join(', ')}${bySource.length > SOURCES_SHOWN_MAX ? ` and ${formatCountOf(bySource.length - SOURCES_SHOWN_MAX, 'more source')}` : ''} of ${formatCountOf(devices, 'device')} from ${firstDay} to ${lastDay}`;
   return `${formatCountOf(taken, 'reading')} accepted${rejected > 0 ? `, ${formatCount(rejected)} rejected` : ''}; ${energy}`;
 }
 
