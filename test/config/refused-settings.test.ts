@@ -217,9 +217,35 @@ describe('an input of MQTT', () => {
     expect(Object.keys(at('total'))).toEqual(['rules.0.fields.total']);
   });
 
+  test('asks for messages every 1 s to 1 day', () => {
+    const every = (text: string) => inputProblems({ request: { topic: 'a', every: text } });
+    expect([every('1s'), every('1d')]).toEqual([{}, {}]);
+    for (const beyond of ['999ms', '25h']) expect(Object.keys(every(beyond))).toEqual(['request.every']);
+  });
+
+  test('has placeholders of the levels of its topic only', () => {
+    const rule = { ...rules[0], source: '{phase}' };
+    expect(inputProblems({ rules: [rule] })).toEqual({
+      'rules.0.source': expect.stringContaining('{phase} is not a level of the topic'),
+    });
+    expect(inputProblems({ rules: [{ ...rule, topic: 'plant/{device}/{phase}' }] })).toEqual({});
+  });
+
   test('speaks version 5 or 3.1.1', () => {
     expect([inputProblems({ version: 5 }), inputProblems({ version: '3.1.1' })]).toEqual([{}, {}]);
     expect(inputProblems({ version: 4 })).toEqual({ version: 'must be 5 or "3.1.1"' });
+  });
+});
+
+test('the state is committed to a bucket at least four times within the retention of the stream', () => {
+  const problems = (commitEvery: string) =>
+    problemsOf({
+      stream: { retention: '1h' },
+      storage: { commitEvery, s3: { bucket: 'energy', accessKeyId: 'K', secretAccessKey: 'S' } },
+    });
+  expect(problems('15m')).toEqual({});
+  expect(problems('901s')).toEqual({
+    'storage.commitEvery': expect.stringMatching(/a quarter of stream.retention \(1h\).*; write 15m or less/),
   });
 });
 

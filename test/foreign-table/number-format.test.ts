@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import {
   groupedPattern,
   guessNumberFormat,
+  isNumberIn,
   type NumberFormat,
   parseNumber,
 } from '../../src/foreign-table/number-format.ts';
@@ -37,6 +38,18 @@ test.each([
   ['', '.', undefined],
 ] as const)('%j with the decimal %j is %j', (text, decimal, number) => {
   expect(parseNumber(text, { decimal })).toBe(number);
+});
+
+test.each<[text: string, format: NumberFormat, isNumber: boolean]>([
+  ['1,234.5', { decimal: '.', thousands: ',' }, true],
+  ['1,234.5', { decimal: '.' }, false],
+  ['1,234', { decimal: '.' }, false],
+  ['1,234', { decimal: ',' }, true],
+  ['1 234,5', { decimal: ',', thousands: ' ' }, true],
+  ['1 234,5', { decimal: ',', thousands: '.' }, false],
+  ['0,234', { decimal: '.', thousands: ',' }, false],
+])('%j is a number in the format %j: %j', (text, format, isNumber) => {
+  expect(isNumberIn(text, format)).toBe(isNumber);
 });
 
 test('DuckDB accepts the same grouped numbers as the reader of uploads', async () => {

@@ -137,6 +137,7 @@ describe('the options of an upload', () => {
       delimiter: '\t',
       decimal: ',',
     });
+    expect(parse({ scenario: 'x'.repeat(64) })).toBeDefined();
     expect([parse({ interval: '1m' }), parse({ interval: '31d' })]).toEqual([
       { interval: 60_000 },
       { interval: 31 * 24 * HOUR },
@@ -156,6 +157,7 @@ describe('the options of an upload', () => {
     { decimal: "'" },
     { timezone: '+02:00' },
     { scenario: ' ' },
+    { scenario: 'x'.repeat(65) },
   ])('%j are refused', (options) => {
     expect(parse(options)).toBeUndefined();
   });
