@@ -40,7 +40,8 @@ test.each([
   ['nullTexts', { ...least, nullTexts: ['\0'] }],
   ['fields', { ...least, fields: { 'a\0': 'a' } }],
   ['time', { ...least, time: { column: ['time', '\0'] } }],
-  ['time.zone', { ...least, time: { column: 'time', zone: '+25:00' } }],
+  ['time.zone', { ...least, time: { column: 'time', zone: '+15:00' } }],
+  ['time.column', { ...least, time: { column: ['a', 'b', 'c', 'd', 'e'] } }],
 ])('a mapping with a contradiction in %s is refused', (path, input) => {
   const { error } = mappingSchema.safeParse(input);
   expect(zodProblems(error!).map((problem) => problem.path)).toEqual([path]);
