@@ -18,7 +18,7 @@ export const storeUrl = serverUrl.refine(
 
 export const bucketName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{1,62}$/i, 'must be the name of a bucket, such as "energy-exports"');
+  .regex(/^[a-z0-9][a-z0-9._-]{2,62}$/i, 'must be the name of a bucket, such as "energy-exports"');
 
 /** Comes before the name of each object. */
 export const keyPrefix = z

@@ -302,7 +302,8 @@ test.each([
 
 test.each([
   ['e', false],
-  ['en', true],
+  ['en', false],
+  ['pv1', true],
   ['energy.exports-2', true],
   ['-energy', false],
   ['e'.repeat(63), true],

@@ -28,7 +28,7 @@ type Interval = readonly [
 /** A day of the workgroup: source, day, stream, version and flags. */
 type OwnDay = readonly [source: string, day: string, stream: number, version?: number, flags?: string];
 
-/** The parts of the workgroup's days, which are UTC, in 20 November in Paris: from 23:00 to 23:00 UTC. */
+/** The parts of the UTC days of the workgroup that are 20 November in Paris: from 23:00 to 23:00 UTC. */
 async function partsOf(ownDays: readonly OwnDay[], intervals: readonly Interval[]) {
   const connection = await connect();
   const folder = tempDir();
