@@ -136,7 +136,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       postponed.remove(workgroupId);
       return false;
     }
-    if (!postponed.findTried(workgroupId)) postponed.remove(workgroupId);
+    if (!postponed.findUnlessLapsed(workgroupId)) postponed.remove(workgroupId);
     const ownedShard: OwnedShard = {
       state: { kind: 'opening', givenUpFor: undefined },
       lease: createHeldLease(askedAtMs, leases, clock),
@@ -280,7 +280,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     openingCount: () => [...ownedShards.values()].filter(({ state }) => state.kind === 'opening').length,
     isNowhereElse(workgroupId) {
       const found = ownedShards.get(workgroupId);
-      return found ? found.lease.isValid() : postponed.findTried(workgroupId)?.isFailure === true;
+      return found ? found.lease.isValid() : postponed.findUnlessLapsed(workgroupId)?.isFailure === true;
     },
     openLoop: (workgroupId) => loopOf(ownedShards.get(workgroupId)),
     openLoops: () => [...ownedShards.values()].flatMap((one) => loopOf(one) ?? []),
@@ -290,7 +290,8 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       const ownedShard = ownedShards.get(workgroupId);
       const hibernates = ownedShard && givenUpFor(ownedShard) === 'hibernates';
       const state = hibernates ? 'hibernating' : ownedShard?.state.kind;
-      const waits = state === undefined ? postponed.findTried(workgroupId) : postponed.find(workgroupId);
+      const waits =
+        state === undefined ? postponed.findUnlessLapsed(workgroupId) : postponed.find(workgroupId);
       return {
         state: state ?? (waits ? 'waiting' : 'elsewhere'),
         error: waits?.error ?? null,

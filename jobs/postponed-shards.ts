@@ -3,8 +3,8 @@ import { MINUTE_MS, type SteadyClock, type UtcMs } from '../src/lib/time.ts';
 
 /** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
 interface PostponedShard {
-  /** Failures in a row. */
-  failures: number;
+  /** Attempts in a row that did not open it. */
+  attempts: number;
   retryAtMs: UtcMs;
   sinceMs: UtcMs;
   /** False if another worker has taken the shard, which is not a problem. */
@@ -13,14 +13,14 @@ interface PostponedShard {
 }
 
 interface PostponedShards {
-  /** Postpones a shard, longer after each failure in a row. */
+  /** Postpones a shard, longer after each attempt in a row. */
   add(workgroupId: string, error: string, about: { isFailure: boolean }): PostponedShard;
   find(workgroupId: string): PostponedShard | undefined;
   /**
    * Like `find`, but undefined for a shard that was not tried again in time, because it then belongs to
    * another worker.
    */
-  findTried(workgroupId: string): PostponedShard | undefined;
+  findUnlessLapsed(workgroupId: string): PostponedShard | undefined;
   remove(workgroupId: string): void;
 }
 
@@ -30,15 +30,15 @@ export function createPostponedShards(clock: SteadyClock, leaseMs: number): Post
     add(workgroupId, error, { isFailure }) {
       const before = shards.get(workgroupId);
       const nowMs = clock.now();
-      const failures = (before?.failures ?? 0) + 1;
-      const waitMs = growingWaitMs(failures, leaseMs, MINUTE_MS);
+      const attempts = (before?.attempts ?? 0) + 1;
+      const waitMs = growingWaitMs(attempts, leaseMs, MINUTE_MS);
       const sinceMs = before?.isFailure ? before.sinceMs : nowMs;
-      const postponed = { failures, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
+      const postponed = { attempts, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
       shards.set(workgroupId, postponed);
       return postponed;
     },
     find: (workgroupId) => shards.get(workgroupId),
-    findTried(workgroupId) {
+    findUnlessLapsed(workgroupId) {
       const found = shards.get(workgroupId);
       return found && clock.now() <= found.retryAtMs + leaseMs ? found : undefined;
     },

@@ -84,10 +84,12 @@ export function pacesOf(
   return Object.values<StageDefinition>(stageTable)
     .filter(({ stage }) => stage !== 'export' || hasExports)
     .filter(({ stage }) => stage !== 'commit' || commits !== undefined)
-    .map(({ stage, minPeriodMs, maxPeriodMs }) => ({
-      stage,
-      minPeriodMs: minPeriodMs(pipeline),
-      maxPeriodMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : maxPeriodMs(pipeline),
-      ...(stage === 'commit' && { minPeriodMs: commits!.maxPeriodMs, ...commits }),
-    }));
+    .map(({ stage, minPeriodMs, maxPeriodMs }) => {
+      if (stage === 'commit' && commits) return { stage, minPeriodMs: commits.maxPeriodMs, ...commits };
+      return {
+        stage,
+        minPeriodMs: minPeriodMs(pipeline),
+        maxPeriodMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : maxPeriodMs(pipeline),
+      };
+    });
 }

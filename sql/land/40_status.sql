@@ -24,6 +24,9 @@ SELECT
 
 -- name: count_quarantine_reasons
 -- Counts quarantined messages and rejected readings by reason, the most frequent first.
+-- Columns:
+--   reason
+--   readings   of quarantined messages: the messages
 SELECT reason, sum(readings)::DOUBLE AS readings
 FROM (
   SELECT reason, count(*) AS readings FROM quarantine GROUP BY reason
@@ -35,6 +38,7 @@ ORDER BY readings DESC, reason;
 
 -- name: count_flagged_days
 -- Counts the days of devices and sources since $since_day by quality flag.
+-- Columns: flag, days
 SELECT quality_flag.flag, count(*)::DOUBLE AS days
 FROM daily_energy
 JOIN quality_flag ON daily_energy.flags & quality_flag.bit <> 0
@@ -43,8 +47,10 @@ GROUP BY quality_flag.flag
 ORDER BY quality_flag.flag;
 
 -- name: count_recent
--- Counts the messages of the stream that landed, or were quarantined, after $landed_after_ms, and returns
--- the event time of the newest reading that is not in the future (null: none).
+-- Counts the messages of the stream that landed, or were quarantined, after $landed_after_ms.
+-- Columns:
+--   messages, quarantined
+--   newest_reading_ms   the event time of the newest reading that is not in the future; null: none
 SELECT
   coalesce(sum(message_count), 0)::DOUBLE AS messages,
   coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined,
@@ -69,8 +75,11 @@ WHERE state = 'landing' OR (state = 'dropped' AND is_last_of_path AND (landed_id
 ORDER BY import_id;
 
 -- name: find_taken_in
--- Returns the last batch whose energy is complete for every configured energy stream ($streams: their
--- number), and the last batch whose energy is published; -1 for none.
+-- Finds up to which batch the pipeline has come. $streams: the number of configured energy streams.
+-- Columns:
+--   rolled_up_batch_id   the last batch whose energy is complete for every configured energy stream: those
+--                        with settings. -1: none
+--   published_batch_id   the last batch whose energy is published; -1: none
 SELECT
   coalesce(
     least(

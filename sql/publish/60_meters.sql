@@ -8,6 +8,10 @@
 
 -- name: select_meter
 -- Selects the configured meters. Temporary table declared_meter: see meters/declare_meters.
+-- Columns:
+--   meter_code, name
+--   direction        null: none is configured
+--   device, source   whose energy the meter is. null: a meter with uploaded readings
 SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY meter_code;
 
 -- name: select_meter_reading
@@ -36,6 +40,12 @@ ORDER BY meter_code, start_ms, end_ms, revision;
 -- name: select_site_member
 -- Selects the members of the configured sites: meters on the one side, devices on the other. Temporary
 -- table declared_member: see meters/declare_members.
+-- Columns:
+--   site
+--   meter_code, device, source   of a meter device and source are null, of a device meter_code is. source is
+--                                also null if the whole device is a member
+--   sign                         1 or -1
+--   valid_from, valid_to         null: open
 SELECT site, meter_code, device, source, sign, valid_from, valid_to FROM declared_member
 ORDER BY site, meter_code, device, source, valid_from;
 

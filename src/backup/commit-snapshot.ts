@@ -8,7 +8,7 @@ import { createCommit, isPublishConflict } from '../publish/lake-commit.ts';
 import { planCommit, storePublication } from '../publish/lake-guard.ts';
 import { newNonce, uniqueName } from '../publish/lake-layout.ts';
 import { adoptCommit, forgetLake, type OpenLake, openLake } from '../publish/open-lake.ts';
-import type { PublishShard } from '../publish/publish-shard.ts';
+import type { PublishableShard } from '../publish/publishable-shard.ts';
 import { packsOf, takeSnapshot } from '../snapshot/take-snapshot.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import type { Shard } from '../warehouse/shard.ts';
@@ -35,7 +35,7 @@ interface CommitSnapshotOptions {
  * @throws TransientError `NothingPublished`, or if the warehouse is busy; and as openLake does
  */
 export async function commitSnapshot(
-  shard: PublishShard & Pick<Shard, 'readFrozen'>,
+  shard: PublishableShard & Pick<Shard, 'readFrozen'>,
   options: CommitSnapshotOptions,
 ): Promise<Commit & Required<Pick<Commit, 'snapshot'>>> {
   const { clock, logger } = options;

@@ -33,7 +33,7 @@ export function interruptionOf(position: Position, error: ErrorOutcome): LogInte
 
 /**
  * Reads again from one second before the last message. It reads from the start if that has failed before, if
- * nothing was delivered yet, or if it is another log.
+ * nothing was delivered yet, or if the log has another name.
  */
 export function restartReading(
   position: Position,

@@ -6,7 +6,7 @@ import { type ExportPeriod, periodAt } from './export-period.ts';
 import { questionOf } from './question-of.ts';
 
 /** After a long absence only the newest periods are exported. Older ones can be exported by hand. */
-const CATCH_UP_MAX = 31;
+const MISSED_PERIODS_MAX = 31;
 
 /**
  * Adds due runs to the ledger: one for each period of the schedule since the last time. A new export begins
@@ -37,7 +37,7 @@ export function duePeriods(
   if (typeof pattern === 'string') return [];
   const zone = config.timezone ?? workgroup.timezone;
   const afterMs = Date.parse(dueAfter);
-  return cronInstants(pattern, zone, { afterMs, untilMs: nowMs, max: CATCH_UP_MAX }).map((atMs) => ({
+  return cronInstants(pattern, zone, { afterMs, untilMs: nowMs, max: MISSED_PERIODS_MAX }).map((atMs) => ({
     atMs,
     period: periodAt(config.range, atMs, workgroup.timezone),
   }));

@@ -15,6 +15,7 @@ export function etagOfBytes(bytes: Uint8Array | string): string {
 
 /**
  * True if an If-None-Match header has this entity tag. RFC 9110, section 13.1.2: they are compared weakly.
+ * The library `fresh` also reads Cache-Control, and gives no 304 to a page that is loaded again.
  */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;

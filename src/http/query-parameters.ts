@@ -56,13 +56,13 @@ function unknownError(unknown: readonly string[], known: readonly string[]): Str
   const suggestions = [...new Set(unknown.map((name) => meantBy(name, known)))].filter(
     (name) => name !== undefined,
   );
-  const takes = `his request takes ${listed(known)}`;
-  if (suggestions.length === 0) return refusal(unknown, `${verb}; t${takes}`);
+  const possible = listed(known);
+  if (suggestions.length === 0) return refusal(unknown, `${verb}; this request takes ${possible}`);
   const question =
     unknown.length === 1
       ? `is it ${suggestions[0]}`
       : `${suggestions.length === 1 ? 'is' : 'are'} ${listed(suggestions)} meant`;
-  return refusal(unknown, `${verb}; ${question}? T${takes}`);
+  return refusal(unknown, `${verb}; ${question}? This request takes ${possible}`);
 }
 
 /** The known name that differs by one or two letters, or the only one that contains the unknown name. */

@@ -17,7 +17,7 @@ export function addStreamMetrics(
   { registry, workgroups }: MetricsContext,
   { counts, subscriptions, inputs }: StreamView,
 ): (workgroupId: string, reason: string) => void {
-  const refused = new Map<string, Map<string, number>>();
+  const rejected = new Map<string, Map<string, number>>();
 
   registry.addSampler('stream', (put) => {
     for (const { workgroupId, messagesAppended, heldReads, oldestMs } of counts()) {
@@ -37,7 +37,7 @@ export function addStreamMetrics(
       const workgroup = workgroups.get(input.workgroupId);
       if (workgroup) putInput(put, labelsOf(workgroup).and('input', input.input), input);
     }
-    for (const [workgroup, reasons] of refused) {
+    for (const [workgroup, reasons] of rejected) {
       if (workgroup !== UNKNOWN && !workgroups.get(workgroup)) continue;
       for (const [reason, count] of reasons)
         put('wattline_stream_rejected_total', count, labelsOf({ id: workgroup }).and('reason', reason));
@@ -46,8 +46,8 @@ export function addStreamMetrics(
 
   return (workgroupId, reason) => {
     const workgroup = workgroups.get(workgroupId) ? workgroupId : UNKNOWN;
-    const reasons = refused.get(workgroup) ?? new Map<string, number>();
-    refused.set(workgroup, reasons.set(reason, (reasons.get(reason) ?? 0) + 1));
+    const reasons = rejected.get(workgroup) ?? new Map<string, number>();
+    rejected.set(workgroup, reasons.set(reason, (reasons.get(reason) ?? 0) + 1));
   };
 }
 

@@ -8,7 +8,7 @@ import { analyticsViews } from './analytics-views.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { analyticsPath, fileKey, filePath, type LakePaths, uniqueName } from './lake-layout.ts';
 import type { FilesOf, View } from './lake-view.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 
 /** DuckDB's smallest block size. The file contains only text. */
 const BLOCK_BYTES = 16_384;
@@ -29,7 +29,7 @@ type FileExpression = (file: LakeFile) => string;
  * appears as a whole.
  */
 export async function writeAnalytics(
-  shard: Pick<PublishShard, 'connect'>,
+  shard: Pick<PublishableShard, 'connect'>,
   paths: LakePaths,
   commit: Commit,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function writeAnalytics(
  * @returns the file, which is deleted when the result is disposed
  */
 export async function stageMovableAnalytics(
-  shard: Pick<PublishShard, 'connect'>,
+  shard: Pick<PublishableShard, 'connect'>,
   paths: LakePaths,
   commit: Commit,
 ): Promise<AsyncDisposable & { path: string }> {
@@ -77,7 +77,7 @@ function stagedPath(paths: LakePaths, { sequence }: Commit): string {
 }
 
 async function createDatabase(
-  shard: Pick<PublishShard, 'connect'>,
+  shard: Pick<PublishableShard, 'connect'>,
   path: string,
   commit: Commit,
   fileSql: FileExpression,

@@ -10,7 +10,7 @@ import { filePath, type LakePaths, newNonce } from './lake-layout.ts';
 import { isOver, type Period, type PeriodKind, periodKind, widen } from './lake-period.ts';
 import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
 import { type PublishOptions, totalsOf } from './publish.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 
 /** Several files that become one. */
 interface Merge {
@@ -137,7 +137,7 @@ function sizeOf(files: readonly LakeFile[]): number {
  * @throws as publish does
  */
 export async function compactLake(
-  shard: PublishShard,
+  shard: PublishableShard,
   options: PublishOptions & { dryRun?: boolean; newFilesMin?: number },
 ): Promise<CompactResult> {
   const { clock, logger, signal } = options;
@@ -196,7 +196,7 @@ export async function compactLake(
 }
 
 async function mergeFiles(
-  shard: PublishShard,
+  shard: PublishableShard,
   paths: LakePaths,
   head: Commit,
   merges: readonly Merge[],

@@ -5,7 +5,7 @@ import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
 import { query, queryNamedLiterally } from '../warehouse/query.ts';
 import { type Commit, isFormatOne, type StoredCommit } from './commit-schema.ts';
 import type { LakePaths } from './lake-layout.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 
 /**
  * The file in the folder of a lake that allows a warehouse to start a new lake although it has published
@@ -40,7 +40,7 @@ export async function readPublication(connection: DuckDBConnection): Promise<Pub
  * Stores the commit that is about to be created. It must be durable before the commit exists, because a crash
  * can follow.
  */
-export async function planCommit(shard: PublishShard, commit: Pick<Commit, 'sequence' | 'nonce'>) {
+export async function planCommit(shard: PublishableShard, commit: Pick<Commit, 'sequence' | 'nonce'>) {
   await shard.transaction((connection) => storePublication(connection, 'planned', commit), { isQuiet: true });
 }
 
@@ -56,7 +56,7 @@ export async function storePublication(
 /** @throws StaleOwnerError if the lake has a generation of a later owner */
 export function refuseStaleOwner(
   head: StoredCommit | undefined,
-  shard: Pick<PublishShard, 'workgroupId' | 'epoch'>,
+  shard: Pick<PublishableShard, 'workgroupId' | 'epoch'>,
 ): void {
   if (head && BigInt(head.ownerEpoch) > shard.epoch) {
     throw new StaleOwnerError(shard.workgroupId, shard.epoch, BigInt(head.ownerEpoch));

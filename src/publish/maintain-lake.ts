@@ -1,6 +1,6 @@
 import { type CompactResult, compactLake } from './compact-lake.ts';
 import type { PublishOptions } from './publish.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 import { type RenewOptions, renewCurrent } from './renew-current.ts';
 import { type RetentionPlan, retainLake } from './retain-lake.ts';
 import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
@@ -24,7 +24,7 @@ export interface MaintainResult {
  * Keeps lake and warehouse small: merges small files, removes old generations, and deletes messages that are
  * in the lake. Renews `current` if it is due.
  */
-export async function maintain(shard: PublishShard, options: MaintainOptions): Promise<MaintainResult> {
+export async function maintain(shard: PublishableShard, options: MaintainOptions): Promise<MaintainResult> {
   const compact = await compactLake(shard, options);
   const retain = await retainLake(shard, options);
   const trim = await trimWarehouse(shard, options);

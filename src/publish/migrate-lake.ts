@@ -7,7 +7,7 @@ import { createCommit, storedFilePath } from './lake-commit.ts';
 import { syncFolders } from './lake-file.ts';
 import { planCommit, storePublication } from './lake-guard.ts';
 import { filePath, type LakePaths, newNonce } from './lake-layout.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 
 /**
  * Brings a lake of format 1 to format 2. It gives the files of the head a second name in their Hive folders,
@@ -15,7 +15,7 @@ import type { PublishShard } from './publish-shard.ts';
  * the old places, until retention deletes them. After a crash at any step the next call starts again.
  */
 export async function migrateLake(
-  shard: PublishShard,
+  shard: PublishableShard,
   paths: LakePaths,
   head: FormatOneCommit,
   nowMs: UtcMs,

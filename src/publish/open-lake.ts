@@ -14,7 +14,7 @@ import {
 } from './lake-guard.ts';
 import { commitPath, type LakePaths, lakePaths } from './lake-layout.ts';
 import { migrateLake } from './migrate-lake.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 import { createRetained, type Retained } from './retained-generations.ts';
 import type { Trees } from './trees.ts';
 
@@ -41,7 +41,7 @@ export interface OpenLake {
   readonly warehouseInode: number | undefined;
 }
 
-const opened = new WeakMap<PublishShard, Map<string, Promise<OpenLake>>>();
+const opened = new WeakMap<PublishableShard, Map<string, Promise<OpenLake>>>();
 
 /**
  * Opens the lake of a shard, or returns it if it is open. Checks that lake and warehouse belong together, and
@@ -50,7 +50,7 @@ const opened = new WeakMap<PublishShard, Map<string, Promise<OpenLake>>>();
  * @throws TerminalError if lake and warehouse do not belong together, or if one of them was deleted
  */
 export async function openLake(
-  shard: PublishShard,
+  shard: PublishableShard,
   options: { lakeDir: string; clock: Clock },
 ): Promise<OpenLake> {
   const paths = lakePaths(options.lakeDir, shard.workgroupId);
@@ -75,7 +75,7 @@ export async function openLake(
  * Forgets the commit in memory, after a failure that can have created a commit. The next `openLake` reads the
  * lake again.
  */
-export function forgetLake(shard: PublishShard, { paths }: OpenLake): void {
+export function forgetLake(shard: PublishableShard, { paths }: OpenLake): void {
   opened.get(shard)?.delete(paths.root);
 }
 
@@ -85,7 +85,7 @@ export function adoptCommit(lake: OpenLake, commit: Commit): void {
   lake.head = commit;
 }
 
-async function prepare(shard: PublishShard, paths: LakePaths, clock: Clock): Promise<OpenLake> {
+async function prepare(shard: PublishableShard, paths: LakePaths, clock: Clock): Promise<OpenLake> {
   const stored = await readHead(paths);
   refuseStaleOwner(stored, shard);
   const publication = await shard.transaction(readPublication, { isQuiet: true });
@@ -112,7 +112,7 @@ async function prepare(shard: PublishShard, paths: LakePaths, clock: Clock): Pro
   };
 }
 
-function refuseLostWarehouse(shard: PublishShard, lake: OpenLake): void {
+function refuseLostWarehouse(shard: PublishableShard, lake: OpenLake): void {
   if (statSync(shard.path, { throwIfNoEntry: false })?.ino === lake.warehouseInode) return;
   throw new TerminalError(
     'WarehouseMissing',

@@ -12,7 +12,7 @@ import { planCommit, storePublication } from './lake-guard.ts';
 import { type LakePaths, newNonce } from './lake-layout.ts';
 import type { Piece } from './lake-piece.ts';
 import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 
 export interface PublishOptions {
   /** The folder of all lakes. Each workgroup has its own below it. */
@@ -37,7 +37,7 @@ export type PublishResult =
  *   After an error readers see nothing new, with one exception: if the warehouse failed after the commit
  *   entry was created, they see the new generation. The next publication continues from it
  */
-export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
+export async function publish(shard: PublishableShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;
   const startedMs = clock.now();
   const lake = await openLake(shard, options);
@@ -96,7 +96,7 @@ function resultOf(commit: Commit, head: Commit | undefined): PublishResult {
 const MANY_ROWS = 100_000;
 
 interface Publication {
-  shard: PublishShard;
+  shard: PublishableShard;
   paths: LakePaths;
   head: Commit | undefined;
   publishedInputs: string | undefined;

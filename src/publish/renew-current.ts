@@ -6,7 +6,7 @@ import { isLakeComplete } from './is-lake-complete.ts';
 import { readCurrent } from './lake-commit.ts';
 import { analyticsPath, type LakePaths } from './lake-layout.ts';
 import { openLake } from './open-lake.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 import { pointCurrent } from './trees.ts';
 
 /** The pause between two looks at a lake whose files are being copied from the bucket. */
@@ -34,7 +34,7 @@ interface RenewResult {
  * later publication comes, so the caller must do it.
  * @throws as openLake does
  */
-export async function renewCurrent(shard: PublishShard, options: RenewOptions): Promise<RenewResult> {
+export async function renewCurrent(shard: PublishableShard, options: RenewOptions): Promise<RenewResult> {
   const { clock, currentEveryMs = MINUTE_MS, isFinal = false } = options;
   const before = await openLake(shard, options);
   // The views and the folder for people need all files.

@@ -6,7 +6,7 @@ import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { readCurrent } from './lake-commit.ts';
 import { analyticsPath, commitKey, fileKey, leadingSequence } from './lake-layout.ts';
 import { type OpenLake, openLake } from './open-lake.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 import type { Lifetime, RetainedGeneration } from './retained-generations.ts';
 
 /** A generation without views is read by reports only. A query of a report takes at most 30 s. */
@@ -49,7 +49,7 @@ interface RetainOptions {
  * commit names are never touched.
  * @throws as openLake does
  */
-export async function retainLake(shard: PublishShard, options: RetainOptions): Promise<RetentionPlan> {
+export async function retainLake(shard: PublishableShard, options: RetainOptions): Promise<RetentionPlan> {
   const { clock, logger } = options;
   const lake = await openLake(shard, options);
   const { searchedAtMs } = lake;

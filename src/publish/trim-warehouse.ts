@@ -5,7 +5,7 @@ import { query } from '../warehouse/query.ts';
 import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
 import { readState } from './find-pieces.ts';
 import { openLake } from './open-lake.ts';
-import type { PublishShard } from './publish-shard.ts';
+import type { PublishableShard } from './publishable-shard.ts';
 
 interface TrimOptions {
   lakeDir: string;
@@ -30,7 +30,7 @@ const KEEP_REJECTED_MS = 90 * DAY_MS;
  * days and the ledger stay. Deletes rejected readings after 90 days.
  * @throws as openLake does; nothing is deleted then
  */
-export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {
+export async function trimWarehouse(shard: PublishableShard, options: TrimOptions): Promise<TrimResult> {
   const { head } = await openLake(shard, options);
   if (!head) return { messages: 0 };
   const messages = await shard.transaction(async (connection) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Publication, readPublication } from '../publish/lake-guard.ts';
-import type { PublishShard } from '../publish/publish-shard.ts';
+import type { PublishableShard } from '../publish/publishable-shard.ts';
 import { OWNER_LOCK_WAIT_MS, openDatabase } from '../warehouse/database.ts';
 import { query } from '../warehouse/query.ts';
 import { onConnection } from '../warehouse/recovering-database.ts';
@@ -69,7 +69,7 @@ export type RecordReplication = (
   commit: Pick<ReplicaCommit, 'sequence' | 'nonce'>,
 ) => Promise<void>;
 
-export function recordIn(shard: Pick<PublishShard, 'transaction'>): RecordReplication {
+export function recordIn(shard: Pick<PublishableShard, 'transaction'>): RecordReplication {
   return async (state, { sequence, nonce }) => {
     await shard.transaction(
       (connection) => query(connection, 'replica/store_replication', { state, sequence, nonce }),

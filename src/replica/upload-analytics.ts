@@ -6,14 +6,14 @@ import { type Clock, DAY_MS, elapsedOf, HOUR_MS, MINUTE_MS, type UtcMs } from '.
 import { stageMovableAnalytics } from '../publish/analytics.ts';
 import { isLakeComplete } from '../publish/is-lake-complete.ts';
 import { analyticsKey, fileKey, type LakePaths, parseAnalyticsKey } from '../publish/lake-layout.ts';
-import type { PublishShard } from '../publish/publish-shard.ts';
+import type { PublishableShard } from '../publish/publishable-shard.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
 import type { ReplicaOwner } from './replica-owner.ts';
 
 interface AnalyticsUploaderOptions {
   store: ObjectStore;
-  shard: Pick<PublishShard, 'connect' | 'workgroupId'>;
+  shard: Pick<PublishableShard, 'connect' | 'workgroupId'>;
   /** The local lake. Nothing is uploaded until it has all files. */
   paths: LakePaths;
   /** Copies the files of a commit that are not separate objects, see `ReplicaOwner.unbundle`. */

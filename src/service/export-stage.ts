@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
 import { openOnce } from '../lib/open-once.ts';
-import { MINUTE_MS } from '../lib/time.ts';
+import { elapsedOf, MINUTE_MS } from '../lib/time.ts';
 import type { StatusBook } from '../pipeline/workgroup-status.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
 import type { BucketLake } from './open-bucket-lake.ts';
@@ -36,11 +36,11 @@ interface ExportStageOptions extends Pick<Service, 'logger' | 'clock'> {
 }
 
 /** Exports wait at most this long for a stream that is behind or unreachable. */
-const CATCH_UP_MS = 10 * MINUTE_MS;
+const STREAM_WAIT_MS_MAX = 10 * MINUTE_MS;
 
 export function createExportStage(options: ExportStageOptions): ExportStage {
   const { config, workgroups, audit, bucket, status, logger, clock } = options;
-  const startedAtMs = performance.now();
+  const startedAtMs = elapsedOf(clock);
   const opening = openOnce(() => openExports(config, { audit, bucket, clock, logger }, workgroups));
   let states: Exports['states'] = () => new Map();
 
@@ -49,7 +49,7 @@ export function createExportStage(options: ExportStageOptions): ExportStage {
       const { poll, publish } = status.of(workgroupId);
       const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
       // Messages that arrived while no worker ran are not published yet.
-      if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
+      if (!hasCaughtUp && elapsedOf(clock) - startedAtMs < STREAM_WAIT_MS_MAX) return { more: true };
       if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
       const opened = await opening.get();
       states = () => opened.exports.states();

@@ -53,10 +53,10 @@ export async function listQuarantine(
   connection: DuckDBConnection,
   { devices, samplesMax }: QuarantineQuery,
 ): Promise<Quarantine> {
-  const of = { devices: devices === undefined ? null : JSON.stringify(devices) };
-  const sampled = { ...of, samples_max: BigInt(samplesMax), bytes_max: BigInt(SAMPLE_BYTES_MAX) };
+  const parameters = { devices: devices === undefined ? null : JSON.stringify(devices) };
+  const sampled = { ...parameters, samples_max: BigInt(samplesMax), bytes_max: BigInt(SAMPLE_BYTES_MAX) };
   const groups = await query<GroupRow>(connection, 'land/group_quarantine', {
-    ...of,
+    ...parameters,
     rows_max: BigInt(GROUPS_MAX),
   });
   const messages = await query<MessageRow>(connection, 'land/find_quarantine_samples', sampled);

@@ -79,7 +79,7 @@ test.each<[how: string, change: (path: string) => void]>([
       writeFileSync(path, '7\n');
     },
   ],
-])('a file that %s is read again from its begin', (_, change) => {
+])('a file that %s is read again from its beginning', (_, change) => {
   const { path, file, taken } = open();
   for (const number of [1, 2, 3]) file.append(number);
   taken.length = 0;

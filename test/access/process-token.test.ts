@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SignJWT } from 'jose';
+import { decodeProtectedHeader, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { ensureKeys, readKeys } from '../../src/access/keys.ts';
 import { isOwnToken, ownTokenId } from '../../src/access/own-token.ts';
@@ -54,6 +54,11 @@ test('a token of a process allows its call for 20 s, and each has an id of its o
   expect(await tokens.check(token)).toEqual({ kind: 'expired' });
 });
 
+test('a token names its key, so that it can be checked with a file of several keys', async () => {
+  const { tokens, sign } = await setUp();
+  expect(decodeProtectedHeader(await tokens.sign(call)).kid).toBe(decodeProtectedHeader(await sign({})).kid);
+});
+
 test.each<[about: string, differs: Parameters<Awaited<ReturnType<typeof setUp>>['sign']>[0]]>([
   ['is for another audience', { audience: 'wattline:other' }],
   ['is of another type', { typ: 'JWT' }],
@@ -86,7 +91,7 @@ test('the first use of a token in a workgroup is noted once, by any process', ()
   expect(openUsedTokens(dataDir).add('t', 'plant', 5)).toBe(false);
 });
 
-test("the program's own tokens are known by the begin of their ids", () => {
+test("the program's own tokens are known by the beginning of their ids", () => {
   expect(isOwnToken(ownTokenId())).toBe(true);
   expect(isOwnToken('my-own-token')).toBe(false);
   expect(ownTokenId()).not.toBe(ownTokenId());

@@ -76,7 +76,7 @@ test('a log that has lost its end keeps what lies before it, and gives later off
   expect(lostTail(500n)).toMatchObject({ lastOffset: 499n });
 });
 
-test('two duplicates at the end of a stream that does not say where it ends are suspicious, and one is not', () => {
+test('two known messages again are suspicious if the server does not say where its stream ends, and one is not', () => {
   const quiet = at(502);
   expect(advancePosition(quiet, batch([500]))).toMatchObject({ kind: 'deliver', messages: 0 });
   expect(advancePosition(quiet, batch([499, 500]))).toMatchObject({ kind: 'again' });

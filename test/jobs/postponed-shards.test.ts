@@ -18,7 +18,7 @@ test('a shard is tried again after a lease, then after longer times up to a minu
   expect(waits[1]).toBe(2 * LEASE_MS);
   expect(waits.slice(-2)).toEqual([60_000, 60_000]);
   postponed.remove('home');
-  expect(postponed.add('home', 'away', { isFailure: true })).toMatchObject({ failures: 1 });
+  expect(postponed.add('home', 'away', { isFailure: true })).toMatchObject({ attempts: 1 });
 });
 
 test('a shard fails since its first failure, and a shard of another worker does not fail', () => {
@@ -30,7 +30,7 @@ test('a shard fails since its first failure, and a shard of another worker does 
   clock.ms += 5_000;
   postponed.add('home', 'the disk is full', { isFailure: true });
   expect(postponed.find('home')).toMatchObject({
-    failures: 3,
+    attempts: 3,
     sinceMs: failsSinceMs,
     isFailure: true,
     error: 'the disk is full',
@@ -41,8 +41,11 @@ test('a shard that is not tried again within a lease belongs to another worker',
   const { clock, postponed } = setUp();
   const { retryAtMs } = postponed.add('home', 'away', { isFailure: true });
   clock.ms = retryAtMs + LEASE_MS;
-  expect(postponed.findTried('home')).toBe(postponed.find('home'));
+  expect(postponed.findUnlessLapsed('home')).toBe(postponed.find('home'));
   clock.ms += 1;
-  expect([postponed.findTried('home'), postponed.findTried('plant')]).toEqual([undefined, undefined]);
+  expect([postponed.findUnlessLapsed('home'), postponed.findUnlessLapsed('plant')]).toEqual([
+    undefined,
+    undefined,
+  ]);
   expect(postponed.find('home')).toBeDefined();
 });

@@ -55,8 +55,17 @@ test('a stage that ends because the worker stops was interrupted, and has not fa
   const ended = run(stop.signal);
   stop.abort();
   expect(await ended).toBeUndefined();
-  expect(health()).toMatchObject({ state: 'ok', failures: 0 });
+  expect(health()).toMatchObject({ state: 'ok', failures: 0, lastSuccessAtMs: null, runningSinceMs: null });
   expect(runs).toEqual([]);
+});
+
+test('a stage that ends in its time has succeeded, and its time limit no longer runs', async () => {
+  const { run, health } = setUp(async () => 'result');
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  const before = timers();
+  expect(await run(new AbortController().signal)).toBe('result');
+  expect(timers()).toBe(before);
+  expect(health()).toMatchObject({ state: 'ok', lastSuccessAtMs: expect.any(Number), runningSinceMs: null });
 });
 
 test('each run is reported with its duration and whether it has failed, and logged with what it has done', async () => {
@@ -97,6 +106,17 @@ test.each([
   const { run, events } = setUp(() => Promise.reject(error));
   await expect(run(new AbortController().signal)).rejects.toBe(error);
   expect(events).toMatchObject([{ msg: 'stage.failed', ...expected }]);
+});
+
+test('the text of another program is logged beside our words for it, and our own text is logged once', async () => {
+  const errors = [new Error('Out of Memory Error: failed to pin block'), new TransientError('Away', 'no')];
+  const { run, events } = setUp(() => Promise.reject(errors.shift()));
+  for (let count = 0; count < 2; count++) await expect(run(new AbortController().signal)).rejects.toThrow();
+  const [foreign, own] = events as Array<Record<string, unknown>>;
+  expect(foreign).toMatchObject({ raw: 'Out of Memory Error: failed to pin block' });
+  expect(foreign!.error).not.toContain('pin block');
+  expect(own).toMatchObject({ error: 'no' });
+  expect(own).not.toHaveProperty('raw');
 });
 
 test('a stage does not begin after the worker was told to stop', async () => {

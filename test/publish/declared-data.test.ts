@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import { forgetLake, openLake } from '../../src/publish/open-lake.ts';
 import { publish } from '../../src/publish/publish.ts';
-import type { PublishShard } from '../../src/publish/publish-shard.ts';
+import type { PublishableShard } from '../../src/publish/publishable-shard.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
@@ -35,7 +35,7 @@ async function openPublisher() {
   let declared = configurations[0]!;
   let declarations = 0;
   const options = () => ({ lakeDir, declared, currentEveryMs: MINUTE_MS, clock, logger: silentLogger });
-  const counting: PublishShard = {
+  const counting: PublishableShard = {
     ...shard,
     transaction: (work, more) =>
       shard.transaction((connection) => {

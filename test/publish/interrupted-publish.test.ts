@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { readCurrent } from '../../src/publish/lake-commit.ts';
 import { commitPath, fileKey, treePath } from '../../src/publish/lake-layout.ts';
 import { openLake } from '../../src/publish/open-lake.ts';
-import type { PublishShard } from '../../src/publish/publish-shard.ts';
+import type { PublishableShard } from '../../src/publish/publishable-shard.ts';
 import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
@@ -61,7 +61,7 @@ test.runIf(isSoak)(
   'a tree that was cut off is completed by the next run, also by another process',
   async () => {
     const { shard, lakeDir, paths, clock } = await openOwnFixture();
-    const renewed = (by: PublishShard) =>
+    const renewed = (by: PublishableShard) =>
       publishAndRenew(by, { lakeDir, currentEveryMs: 0, clock, logger: silentLogger });
     const count = () => analyse(join(paths.current, 'analytics.duckdb'), 'SELECT count(*) FROM messages');
     for (let step = 0; step < 5; step++) {
@@ -94,7 +94,7 @@ test('a crash after the commit and before the warehouse notes it doubles nothing
   const { shard, paths, publish, head, analyse } = await openOwnFixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
-  const lost: PublishShard = {
+  const lost: PublishableShard = {
     ...shard,
     transaction: (work) =>
       shard.transaction(async (connection) => {
@@ -116,7 +116,7 @@ test('a crash after the commit and before the warehouse notes it doubles nothing
 test('a failure after the commit keeps its files, and the same worker continues from it', async () => {
   const { shard, paths, publish, analyse } = await openOwnFixture();
   let isFailing = false;
-  const worker: PublishShard = {
+  const worker: PublishableShard = {
     ...shard,
     transaction: (work, options) =>
       shard.transaction(
@@ -150,9 +150,9 @@ function remove(path: string): void {
 async function beforePublishing(
   { shard, lakeDir, clock }: Fixture,
   first: (connection: DuckDBConnection) => Promise<void>,
-): Promise<PublishShard> {
+): Promise<PublishableShard> {
   let isArmed = false;
-  const wrapped: PublishShard = {
+  const wrapped: PublishableShard = {
     ...shard,
     transaction: (work, options) =>
       shard.transaction(async (connection) => {

@@ -9,7 +9,7 @@ import type { Commit } from '../../src/publish/commit-schema.ts';
 import { readHead } from '../../src/publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../../src/publish/lake-layout.ts';
 import { type PublishResult, publish } from '../../src/publish/publish.ts';
-import type { PublishShard } from '../../src/publish/publish-shard.ts';
+import type { PublishableShard } from '../../src/publish/publishable-shard.ts';
 import { renewCurrent } from '../../src/publish/renew-current.ts';
 import type { DeclaredDevices } from '../../src/warehouse/declared-devices.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
@@ -189,7 +189,7 @@ export interface Fixture {
   shard: Shard;
   lakeDir: string;
   paths: LakePaths;
-  publish(shard?: PublishShard): Promise<PublishResult>;
+  publish(shard?: PublishableShard): Promise<PublishResult>;
   /** The newest generation. */
   head(): Promise<Commit>;
   /** Makes the views for people. */

@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { fileKey } from '../../src/publish/lake-layout.ts';
-import type { PublishShard } from '../../src/publish/publish-shard.ts';
+import type { PublishableShard } from '../../src/publish/publishable-shard.ts';
 import { keptSequences, retainLake } from '../../src/publish/retain-lake.ts';
 import { trimWarehouse } from '../../src/publish/trim-warehouse.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
@@ -25,7 +25,7 @@ import {
   storeDays,
 } from './publish-fixture.ts';
 
-const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishShard = shard) =>
+const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishableShard = shard) =>
   retainLake(by, { lakeDir, keepGenerationsMs: DAY_MS, clock, logger: silentLogger, dryRun });
 
 test('generations with views stay an hour, others two minutes, then one of each hour; the newest snapshot always stays', () => {

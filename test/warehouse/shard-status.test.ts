@@ -17,7 +17,7 @@ const ROWS = [
      CASE range WHEN 1 THEN 130 WHEN 2 THEN 105 ELSE NULL END AS to_time_ms, 1 AS detected_at_ms FROM range(1, 4)`,
   `INSERT INTO gap BY NAME SELECT 4 AS gap_id, 'stream' AS origin, 'expired' AS reason, 0 AS from_time_ms,
      1000 AS to_time_ms, 1 AS detected_at_ms, 2 AS closed_at_ms, 1 AS closed_by`,
-  ...['final', 'restated', 'restated'].map(
+  ...['provisional', 'final', 'restated', 'restated'].map(
     (status, index) =>
       `INSERT INTO daily_energy_history BY NAME SELECT DATE '2026-11-01' AS day, UUID '${deviceId(1)}' AS device,
        'roof' AS source, '${status}' AS status, ${index + 1} AS version, 0 AS computed_at_ms, 1 AS batch_id`,

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /** What publishing needs from an open warehouse. */
-export interface PublishShard {
+export interface PublishableShard {
   readonly workgroupId: string;
   /** The warehouse file. */
   readonly path: string;
