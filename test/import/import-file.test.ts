@@ -163,6 +163,7 @@ describe('a file that was stopped', () => {
     await importInto(shard, fileOfRows(10, 20_000), mapping);
     expect(await count(shard, 'message')).toBe(10);
     expect((await entries(shard)).map(({ state }) => state)).toEqual(['dropped', 'landed']);
+    expect(await rowsOf(shard, 'SELECT * FROM checkpoint'), 'no position is left').toEqual([]);
     expect((await shard.status()).imports).toMatchObject([{ path: stopped, state: 'dropped' }]);
     await importInto(shard, stopped, mapping);
     expect((await shard.status()).imports).toEqual([]);
