@@ -7,7 +7,7 @@ import { jsonObjects, OPENED_DEPTH_MAX, openSource } from './source-file.ts';
 
 /** A week of rows every five minutes. The time, the numbers and the devices are guessed from them. */
 const SAMPLE_ROWS = 2_000;
-/** The members of the first objects are known. A log repeats the members of its devices within these. */
+/** Members are looked for in the first objects. In a log, each device has sent an object by then. */
 const OBJECTS_MAX = 200;
 /** Each member becomes a column of the sample. Objects with keys of many devices would have thousands. */
 const MEMBERS_MAX = 500;

@@ -100,36 +100,25 @@ function requireVersion(version: string | undefined): void {
   );
 }
 
-const refusals: Readonly<Record<string, string | Readonly<Record<RedisUse, string>>>> = {
-  OOM: {
-    stream: 'its memory is full: raise maxmemory, or shorten stream.retention',
-    queue: 'its memory is full: raise maxmemory',
-  },
-  MISCONF: 'it cannot write to its disk: read its own log',
-  READONLY: 'it is a replica now: the address must lead to the master',
-  LOADING: 'it is reading its data after a start',
-  NOREPLICAS: 'it has fewer replicas than min-replicas-to-write wants',
-  NOAUTH: {
-    stream: 'it wants a password: set it in stream.redisUrl',
-    queue: 'it wants a password: set it in queue.redisUrl',
-  },
-  WRONGPASS: {
-    stream: 'the user or the password in stream.redisUrl is wrong, or the user is off',
-    queue: 'the user or the password in queue.redisUrl is wrong, or the user is off',
-  },
-  NOPERM: {
-    stream:
-      'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs',
-    queue: 'this user may not run scripts and commands on keys and channels that begin with wattline',
-  },
+const refusals: Readonly<Record<string, (use: RedisUse) => string>> = {
+  OOM: (use) =>
+    `its memory is full: raise maxmemory${use === 'stream' ? ', or shorten stream.retention' : ''}`,
+  MISCONF: () => 'it cannot write to its disk: read its own log',
+  READONLY: () => 'it is a replica now: the address must lead to the master',
+  LOADING: () => 'it is reading its data after a start',
+  NOREPLICAS: () => 'it has fewer replicas than min-replicas-to-write wants',
+  NOAUTH: (use) => `it wants a password: set it in ${use}.redisUrl`,
+  WRONGPASS: (use) => `the user or the password in ${use}.redisUrl is wrong, or the user is off`,
+  NOPERM: (use) =>
+    use === 'stream'
+      ? 'this user may not run scripts and commands on keys and channels that begin with wattline:stream; docs/stream.md has the rights it needs'
+      : 'this user may not run scripts and commands on keys and channels that begin with wattline',
 };
 
 /** Explains an error reply to a person, or returns its first words if it is not known. */
 export function describeReply(message: string, use: RedisUse): string {
   const code = Object.keys(refusals).find((one) => new RegExp(`\\b${one}\\b`).test(message));
-  if (code === undefined) return message.slice(0, REPLY_CHARACTERS_MAX);
-  const words = refusals[code]!;
-  return typeof words === 'string' ? words : words[use];
+  return code ? refusals[code]!(use) : message.slice(0, REPLY_CHARACTERS_MAX);
 }
 
 const REPLY_CHARACTERS_MAX = 200;
