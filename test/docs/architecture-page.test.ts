@@ -99,6 +99,7 @@ const callsOfGivenParts: Readonly<Record<string, ReadonlyArray<readonly [caller:
   'src/warehouse/shard.ts': [['live-reader.ts', 'shard.land(']],
   'src/client/interpret.ts': [['live-reader.ts', 'reader.interpret(']],
   'src/rollup/roll-up.ts': [['operations.ts', 'rollUp(']],
+  'src/exports/create-exports.ts': [['export-stage.ts', 'exports.work(']],
   'src/report/report-guard.ts': [['day-routes.ts', 'guard(request)']],
   'src/report/lake/lake-reader.ts': [['day-routes.ts', 'lake.newestGeneration(']],
 };
@@ -120,6 +121,7 @@ test('a message is followed all the way', () => {
     'From the warehouse to the energy of a day',
     'From the energy of a day to the lake',
     'From the lake to a report',
+    'From the lake to a delivered export',
   ]);
 });
 
