@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { conditionNames } from '../../src/alerts/alert-conditions.ts';
+import { alertConditions, conditionNames } from '../../src/alerts/alert-conditions.ts';
 import { alertFlags, alertsSchema } from '../../src/config/alert-settings.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { parseQuantity } from '../../src/lib/units.ts';
@@ -21,6 +21,12 @@ test('the table of conditions has all of them, in the order of messages, with th
     expect(shown, name).toBe(settings.limit);
   }
   for (const flag of alertFlags) expect(pages.get(page)).toContain(`\`${flag}\``);
+});
+
+test('the urgent conditions are named', () => {
+  const [, named] = /^These conditions are urgent.+: (.+)\.$/m.exec(pages.get(page)!)!;
+  const urgent = conditionNames.filter((name) => alertConditions[name].isUrgent);
+  expect(named).toBe(urgent.map((name) => `\`${name}\``).join(', '));
 });
 
 test('each example of settings is a valid configuration', () => {
