@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { query, queryNamedLiterally } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { query, queryLiterally } from '../warehouse/query.ts';
 import type { Commit } from './commit-schema.ts';
 import { isOver, type Period, periodKind, widen } from './lake-period.ts';
 import { filesByPeriod, type Piece, window } from './lake-piece.ts';
@@ -34,7 +35,7 @@ export async function findByDay(
 ): Promise<Piece[]> {
   const statements = dayDatasets[dataset];
   const sizeOf = async (period: Period) =>
-    (await queryNamedLiterally<Size>(connection, statements.count, window(period)))[0]!;
+    (await queryLiterally<Size>(connection, loadSql(statements.count), window(period)))[0]!;
   let days: Iterable<Period> = marked;
   if (!head) {
     const found = await query<{ day: Period }>(connection, statements.days);

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
 import { HOUR_MS, type UtcMs } from '../lib/time.ts';
-import { query, queryNamedLiterally, queryText } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { query, queryLiterally, queryText } from '../warehouse/query.ts';
 import { type DeclaredStreams, readStageProgress } from '../warehouse/stage-progress.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { computedDatasets, selectOf, wholeDatasets } from './datasets.ts';
@@ -100,7 +101,7 @@ async function findMessages(
 ): Promise<Piece[]> {
   const batchRange = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
   if (batchRange.after_batch_id === batchRange.through_batch_id) return [];
-  const parts = await queryNamedLiterally<MessagePart>(connection, 'publish/count_messages', {
+  const parts = await queryLiterally<MessagePart>(connection, loadSql('publish/count_messages'), {
     ...batchRange,
     hour_ms: HOUR_MS,
     rows_max: MESSAGES_A_FILE_MAX,
@@ -171,9 +172,9 @@ async function findByMonth(
   const pieces: Piece[] = [];
   for (const month of [...months].sort()) {
     const parameters = statements.parameters(month);
-    const [size] = await queryNamedLiterally<{ row_count: number; energy_wh?: number }>(
+    const [size] = await queryLiterally<{ row_count: number; energy_wh?: number }>(
       connection,
-      statements.count,
+      loadSql(statements.count),
       parameters,
     );
     pieces.push({

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TransientError } from '../lib/errors.ts';
-import { queryLiterally, queryNamedLiterally, type SqlParameters } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
 import type { LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
 import { filePath, type LakePaths, uniqueName } from './lake-layout.ts';
@@ -41,18 +42,22 @@ export async function stageFile(
     ...parameters,
     path: staged,
   });
-  const [written] = await queryNamedLiterally<{ row_count: number; bytes: number }>(
+  const [written] = await queryLiterally<{ row_count: number; bytes: number }>(
     connection,
-    'publish/verify_file',
+    loadSql('publish/verify_file'),
     {
       path: staged,
     },
   );
   if (written!.row_count !== wanted.rows) throw mismatch(wanted, 'rows', wanted.rows, written!.row_count);
   if (datasets[wanted.dataset].energy && wanted.energyWh !== undefined) {
-    const [energy] = await queryNamedLiterally<{ energy_wh: number }>(connection, 'publish/sum_file_energy', {
-      path: staged,
-    });
+    const [energy] = await queryLiterally<{ energy_wh: number }>(
+      connection,
+      loadSql('publish/sum_file_energy'),
+      {
+        path: staged,
+      },
+    );
     if (!isSameEnergy(energy!.energy_wh, wanted.energyWh))
       throw mismatch(wanted, 'Wh', wanted.energyWh, energy!.energy_wh);
   }

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
-import { query, queryNamedLiterally } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { query, queryLiterally } from '../warehouse/query.ts';
 import { type Commit, isFormatOne, type StoredCommit } from './commit-schema.ts';
 import type { LakePaths } from './lake-layout.ts';
 import type { PublishableShard } from './publishable-shard.ts';
@@ -50,7 +51,7 @@ export async function storePublication(
   state: 'planned' | 'published',
   { sequence, nonce }: Pick<Commit, 'sequence' | 'nonce'>,
 ): Promise<void> {
-  await queryNamedLiterally(connection, 'publish/store_publication', { state, sequence, nonce });
+  await queryLiterally(connection, loadSql('publish/store_publication'), { state, sequence, nonce });
 }
 
 /** @throws StaleOwnerError if the lake has a generation of a later owner */

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { query, queryNamedLiterally } from '../warehouse/query.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+import { query, queryLiterally } from '../warehouse/query.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { selectOf } from './datasets.ts';
 import { type Declared, declareData, declaredInputs } from './declared-data.ts';
@@ -134,7 +135,7 @@ async function commitChanges(
     if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
     // This is stored after readers can see the generation. Without changes they see everything already.
     const progress = { batch_id: state.rolledUpBatchId, now_ms: nowMs };
-    await queryNamedLiterally(connection, 'publish/store_progress', progress);
+    await queryLiterally(connection, loadSql('publish/store_progress'), progress);
     return { inputs, commit };
   } catch (error) {
     // Files that a commit may name stay after a failure.

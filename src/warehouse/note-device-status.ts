@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
-import { query, queryNamedLiterally } from './query.ts';
+import { loadSql } from './load-sql.ts';
+import { query, queryLiterally } from './query.ts';
 
 /**
  * Stores the transitions of devices, and the time of the last message of each, from the messages that have
@@ -15,18 +16,18 @@ export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcM
   );
   const { after_batch_id, through_batch_id } = pending!;
   if (after_batch_id === through_batch_id) return;
-  await queryNamedLiterally(connection, 'device-status/store_transitions', {
+  await queryLiterally(connection, loadSql('device-status/store_transitions'), {
     after_batch_id,
     through_batch_id,
   });
-  await queryNamedLiterally(connection, 'device-status/mark_days', { after_batch_id });
-  await queryNamedLiterally(connection, 'device-status/update_states', {
+  await queryLiterally(connection, loadSql('device-status/mark_days'), { after_batch_id });
+  await queryLiterally(connection, loadSql('device-status/update_states'), {
     after_batch_id,
     through_batch_id,
     minute_ms: MINUTE_MS,
     now_ms: nowMs,
   });
-  await queryNamedLiterally(connection, 'device-status/store_progress', {
+  await queryLiterally(connection, loadSql('device-status/store_progress'), {
     batch_id: through_batch_id,
     now_ms: nowMs,
   });

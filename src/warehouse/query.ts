@@ -43,15 +43,6 @@ export async function queryLiterally<Row extends Record<string, DuckDBValue>>(
   return readRows(connection, sql, withLiterals(sql, parameters));
 }
 
-/** Like `queryLiterally`, for a statement of `sql/`. For statements that every publication runs. */
-export function queryNamedLiterally<Row extends Record<string, DuckDBValue>>(
-  connection: DuckDBConnection,
-  name: string,
-  parameters: SqlParameters = {},
-): Promise<Row[]> {
-  return queryLiterally(connection, loadSql(name), parameters);
-}
-
 async function readRows<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
   sql: string,

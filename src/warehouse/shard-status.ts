@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, HOUR_MS, localDateOf, type UtcMs } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
-import { query, queryNamedLiterally } from './query.ts';
+import { loadSql } from './load-sql.ts';
+import { query, queryLiterally } from './query.ts';
 
 const FLAGGED_DAYS = 31;
 
@@ -91,21 +92,21 @@ export async function readShardStatus(
     'land/count_quarantine_reasons',
   );
   const sinceDay = localDateOf(nowMs - FLAGGED_DAYS * DAY_MS, 'Etc/UTC');
-  const flags = await queryNamedLiterally<{ flag: string; days: number }>(
+  const flags = await queryLiterally<{ flag: string; days: number }>(
     connection,
-    'land/count_flagged_days',
+    loadSql('land/count_flagged_days'),
     {
       since_day: sinceDay,
     },
   );
-  const [recent] = await queryNamedLiterally<RecentRow>(connection, 'land/count_recent', {
+  const [recent] = await queryLiterally<RecentRow>(connection, loadSql('land/count_recent'), {
     now_ms: BigInt(nowMs),
     landed_after_ms: BigInt(nowMs - HOUR_MS),
   });
   const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
-  const states = await queryNamedLiterally<{ state: string; devices: number }>(
+  const states = await queryLiterally<{ state: string; devices: number }>(
     connection,
-    'device-status/count_states',
+    loadSql('device-status/count_states'),
     {
       asleep_from_ms: BigInt(nowMs - ASLEEP_MS_MAX),
     },

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
-import { queryNamedLiterally } from './query.ts';
+import { loadSql } from './load-sql.ts';
+import { queryLiterally } from './query.ts';
 
 /** The configured energy streams. Without any, there is nothing to roll up. */
 export type DeclaredStreams = Partial<Pick<WorkgroupConfig, 'energyStreams'>>;
@@ -13,9 +14,9 @@ export async function readStageProgress(
   connection: DuckDBConnection,
   { energyStreams = [] }: DeclaredStreams,
 ): Promise<{ rolledUpBatchId: number; publishedBatchId: number }> {
-  const [row] = await queryNamedLiterally<{ rolled_up_batch_id: bigint; published_batch_id: bigint }>(
+  const [row] = await queryLiterally<{ rolled_up_batch_id: bigint; published_batch_id: bigint }>(
     connection,
-    'land/find_taken_in',
+    loadSql('land/find_taken_in'),
     { streams: energyStreams.length },
   );
   return {
