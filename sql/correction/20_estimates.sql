@@ -5,7 +5,7 @@
 -- Why     An estimate is computed once and stored, so it never changes by itself. An interval or a day is
 --         measured if measurements cover at least 99.9 % of it.
 
--- name: find_slots
+-- name: collect_slots
 -- Finds the intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to
 -- $to_ms (excluded). Without $replace only those that measurements do not cover. $timezone: the zone of the
 -- days.
@@ -29,7 +29,7 @@ WHERE start_ms_of(interval_day.interval_index) >= $from_ms::BIGINT
       AND reported_interval.covered_ms >= full_coverage_share() * interval_ms()
   ));
 
--- name: read_basis
+-- name: collect_basis
 -- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from
 -- which each day was read.
 -- basis_interval:

@@ -22,7 +22,7 @@ FROM (
 UNION ALL BY NAME
 SELECT $total_source AS total_source;
 
--- name: find_known_sources
+-- name: collect_known_sources
 -- Stores the sources of devices that have energy, for balance/find_device_source.
 -- known_source: device, source
 CREATE OR REPLACE TEMP TABLE known_source AS SELECT DISTINCT device, source FROM series;

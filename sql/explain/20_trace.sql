@@ -13,12 +13,12 @@ SELECT series_id, $start_ms::BIGINT AS from_ms, $end_ms::BIGINT - 1 AS to_ms, fa
 FROM series_rule WHERE device = $device::UUID AND source = $source;
 
 -- name: touch_day
--- Adds the day of a device and source to touched_day, for rollup/find_candidates.
+-- Adds the day of a device and source to touched_day, for rollup/collect_candidates.
 INSERT INTO touched_day (device, source, day, start_ms, end_ms)
 VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
 
 -- name: read_candidates
--- Returns the candidates of the traced day of a source ($source): see rollup/find_candidates.
+-- Returns the candidates of the traced day of a source ($source): see rollup/collect_candidates.
 SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage,
   preference::INTEGER AS preference
 FROM day_candidate WHERE source = $source ORDER BY preference;

@@ -9,7 +9,7 @@
 -- name: read_lines
 -- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). The
 -- columns of the shape have the values where the day cuts the line, if power beside the register shapes it
--- (see find_silence_shape in chapter 64 of the roll-up).
+-- (see collect_silence_shape in chapter 64 of the roll-up).
 -- Columns:
 --   begin_ms, begin_wh, end_ms, end_wh         the line
 --   covered, flags

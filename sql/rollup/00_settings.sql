@@ -61,7 +61,7 @@ CREATE OR REPLACE TEMP TABLE stream_register_change (
 CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
 
 -- name: create_incoming_series
--- Creates the table that find_series of chapter 20 fills and describes. It is empty if there are no new
+-- Creates the table that collect_series of chapter 20 fills and describes. It is empty if there are no new
 -- readings.
 CREATE OR REPLACE TEMP TABLE incoming_series (
   stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT,

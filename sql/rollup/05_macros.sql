@@ -65,7 +65,7 @@ CREATE OR REPLACE TEMP MACRO is_largest_integer(number) AS
   number IN (2147483647, 4294967295, 9223372036854775807, 18446744073709551615);
 CREATE OR REPLACE TEMP MACRO is_end_of_16_bits(number) AS number IN (-32768, 32767, 65535);
 -- The rank of a reading among others of the same series and time: the one with the highest rank is used.
--- find_superseded keeps the stored reading if the same message id and value come again.
+-- collect_superseded keeps the stored reading if the same message id and value come again.
 CREATE OR REPLACE TEMP MACRO reading_rank(message_id, stream_offset, batch_id, value) AS
   row(coalesce(message_id, -1), coalesce(stream_offset, 0), batch_id, value);
 -- The largest power of ten (Wh) of which a value is a multiple, from 0.001 to 1,000,000.

@@ -177,7 +177,7 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND known.source = coalesce((SELECT name FROM name WHERE name_id = extracted.source_id), 'default')
   AND extracted.event_time_ms BETWEEN known.first_ms AND known.last_ms;
 
--- name: find_rejected
+-- name: collect_rejected
 -- Groups the rejected readings by device, source, field and reason. $now_ms: the current time. Nulls are
 -- counted without samples, because they contain nothing to show.
 -- rejected_now: columns of rejected_reading
@@ -206,7 +206,7 @@ FROM (
 )
 GROUP BY import_id, device, source, field, reason;
 
--- name: count_rejected
+-- name: add_rejected_counts
 -- Adds the counts to the rejections of the same UTC day.
 MERGE INTO rejected_reading USING rejected_now
 ON rejected_reading.day_start_ms = rejected_now.day_start_ms AND rejected_reading.import_id = rejected_now.import_id

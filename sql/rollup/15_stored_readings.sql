@@ -6,7 +6,7 @@
 --         series.
 -- Why     Later chapters rely on chapter 10, also for readings that were stored before its rules.
 
--- name: find_invalid_stored
+-- name: collect_invalid_stored
 -- Finds stored readings that an earlier version accepted and this version rejects: their value is out of
 -- range, or their time is impossible. $now_ms: the current time.
 -- invalid_stored:
@@ -62,7 +62,7 @@ WHERE superseded_reading.series_id = invalid_stored.series_id
   AND invalid_stored.is_superseded
   AND superseded_reading.value IS NOT DISTINCT FROM invalid_stored.value;
 
--- name: find_successors
+-- name: collect_successors
 -- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same
 -- series and time.
 -- successor_reading: columns of superseded_reading

@@ -9,7 +9,7 @@
 -- Why     A device can send a reading twice or revise it. The used reading must not depend on the order of
 --         arrival. So the reading with the highest message id is used, then the one with the highest offset.
 
--- name: find_series
+-- name: collect_series
 -- Groups the new readings by series, as messages name it.
 -- incoming_series:
 --   stream_id, device, source_id, readings, first_ms, last_ms, source
@@ -56,7 +56,7 @@ FROM incoming_series
 WHERE series_id IS NULL
 GROUP BY stream_id, device, source;
 
--- name: find_incoming
+-- name: collect_incoming
 -- Selects the valid new readings. If several have the same series and time, drop_repetitions keeps only one
 -- of them.
 -- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
@@ -69,7 +69,7 @@ JOIN incoming_series
   AND incoming_series.source_id = extracted.source_id
 WHERE extracted.reason IS NULL;
 
--- name: find_repetitions
+-- name: collect_repetitions
 -- Ranks the new readings that have the same series and event time.
 -- repeated_reading:
 --   row          rowid in incoming
@@ -94,7 +94,7 @@ DELETE FROM incoming WHERE rowid IN (SELECT row FROM repeated_reading WHERE pref
 INSERT INTO superseded_reading BY NAME
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
--- name: find_superseded
+-- name: collect_superseded
 -- Compares each new reading with the stored reading of the same series and time. The one with the higher rank
 -- is used. A repetition has the message id and the value of the stored reading. Then the stored reading is
 -- used, so that nothing is computed again. If the repetition has a higher offset, the stored reading gets its
@@ -141,7 +141,7 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 
 -- name: update_repeated_reading
 -- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in
--- find_superseded.
+-- collect_superseded.
 UPDATE reading SET stream_offset = superseded_now.new_offset, batch_id = superseded_now.new_batch_id
 FROM superseded_now
 WHERE superseded_now.new_batch_id IS NOT NULL AND reading.series_id = superseded_now.series_id
@@ -150,7 +150,7 @@ WHERE superseded_now.new_batch_id IS NOT NULL AND reading.series_id = superseded
 
 -- name: update_repeated_exclusion
 -- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms:
--- as in find_superseded.
+-- as in collect_superseded.
 UPDATE excluded_reading SET stream_offset = superseded_now.new_offset, batch_id = superseded_now.new_batch_id
 FROM superseded_now
 WHERE superseded_now.new_batch_id IS NOT NULL AND excluded_reading.series_id = superseded_now.series_id
@@ -164,7 +164,7 @@ WHERE superseded_now.stored_wins AND incoming.series_id = superseded_now.series_
   AND incoming.event_time_ms = superseded_now.event_time_ms;
 
 -- name: delete_replaced_readings
--- Deletes the stored readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
+-- Deletes the stored readings that a new reading replaces. $low_ms, $high_ms: as in collect_superseded.
 DELETE FROM reading USING superseded_now
 WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT superseded_now.stored_wins AND reading.series_id = superseded_now.series_id
@@ -176,7 +176,7 @@ WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: delete_replaced_exclusions
--- Deletes the excluded readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
+-- Deletes the excluded readings that a new reading replaces. $low_ms, $high_ms: as in collect_superseded.
 DELETE FROM excluded_reading USING superseded_now
 WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT superseded_now.stored_wins AND excluded_reading.series_id = superseded_now.series_id

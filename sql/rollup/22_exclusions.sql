@@ -8,12 +8,12 @@
 --         the call that a new or an undone correction has for itself.
 
 -- name: choose_corrected_device
--- Chooses the device of a correction ($correction_id), so that find_rules finds its series.
+-- Chooses the device of a correction ($correction_id), so that collect_rules finds its series.
 -- chosen_device: device
 CREATE OR REPLACE TEMP TABLE chosen_device AS
 SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
--- name: find_moved_readings
+-- name: collect_moved_readings
 -- Finds the readings in the time of a correction ($correction_id) that have to move between reading and
 -- excluded_reading.
 -- moved_reading:
@@ -82,7 +82,7 @@ WHERE series.series_id = bounds.series_id AND (series.first_ms <> bounds.first_m
 
 -- name: touch_moved_readings
 -- Treats the moved readings as new readings. Adds the first and last reading of each day whose limits can
--- change, so that they are learnt again. $look_ahead: see find_limits.
+-- change, so that they are learnt again. $look_ahead: see collect_limits.
 -- incoming:
 --   series_id, event_time_ms
 --   batch_id   -1, because nothing has landed
@@ -106,7 +106,7 @@ GROUP BY series_id, utc_day(event_time_ms);
 
 -- name: delete_moved_limits
 -- Deletes the limits of the days around moved readings that can change, as in touch_moved_readings.
--- $look_ahead: see find_limits.
+-- $look_ahead: see collect_limits.
 DELETE FROM series_day USING (
   SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day
   FROM moved_reading

@@ -8,7 +8,7 @@
 -- Why     Everything outside the touched time keeps its energy. The touched time can lie years apart, so it
 --         is divided into stretches, and each stretch is computed by itself.
 
--- name: find_rules
+-- name: collect_rules
 -- Makes one row for each series of the devices with new readings, with its configured rules in Wh, W and ms.
 -- $is_chosen: of the devices of chosen_device instead. $all: of every device. Limits that are not configured
 -- are learnt for each day (chapter 45).
@@ -50,7 +50,7 @@ WHERE $all OR series.device IN (
   SELECT device FROM chosen_device WHERE $is_chosen
 );
 
--- name: find_register_changes
+-- name: collect_register_changes
 -- Lists the declared changes of registers (such as a replaced meter) for each series.
 -- register_change:
 --   series_id, at_ms
@@ -63,7 +63,7 @@ JOIN series_rule
   ON series_rule.stream_id = stream_register_change.stream_id AND series_rule.device = stream_register_change.device
   AND (stream_register_change.source IS NULL OR series_rule.source = stream_register_change.source);
 
--- name: find_touched
+-- name: collect_touched
 -- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series
 -- whose rules have changed, including the intervals of the old rules. A lifetime register is also touched by
 -- the power and the daily register of the same source, because they tell how it grew during a silence.

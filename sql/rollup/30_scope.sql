@@ -48,7 +48,7 @@ CREATE OR REPLACE TEMP TABLE scope (
   compute_to_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
 );
 
--- name: find_scope
+-- name: collect_scope
 -- Adds a row to scope for each requested series whose neighbours are found within $near_ms. It runs up to
 -- three times, with a longer $near_ms each time, for the series that are left. The last time ($is_last) adds
 -- all of them.

@@ -8,7 +8,7 @@
 --         that has changed them. Each of the four has a statement that fills wider_time. The last statement
 --         requests it.
 
--- name: find_reshaped_silences
+-- name: collect_reshaped_silences
 -- Finds lifetime registers beside power in scope, because that power decides how the energy of a silence of
 -- the register is spread over its intervals. The power changes between the reading before a new one and the
 -- reading after it. Only registers whose scope is smaller than that are found.
@@ -27,13 +27,13 @@ ANTI JOIN scope
   ON scope.series_id = shaped.series_id AND scope.compute_from_ms <= shaped.from_ms
   AND scope.compute_to_ms > shaped.to_ms;
 
--- name: find_time_of_limits
+-- name: collect_time_of_limits
 -- Finds the days whose limits have changed, of the series in scope.
 -- wider_time: series_id, from_ms, to_ms
 CREATE OR REPLACE TEMP TABLE wider_time AS
 SELECT series_id, changed_limit.from_ms, changed_limit.to_ms FROM changed_limit JOIN scope USING (series_id);
 
--- name: find_time_of_events
+-- name: collect_time_of_events
 -- Finds the time of the changed events, and the time whose energy depends on them.
 -- wider_time: series_id, from_ms, to_ms
 CREATE OR REPLACE TEMP TABLE wider_time AS
@@ -56,7 +56,7 @@ JOIN series_rule beside ON beside.series_id = changed_event.series_id AND beside
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
 WHERE changed_event.from_ms <= own.last_ms AND changed_event.to_ms >= own.first_ms;
 
--- name: find_time_after_moved_marks
+-- name: collect_time_after_moved_marks
 -- Finds the time after the scope of each register whose high-water mark at the end of the scope has changed:
 -- moved_mark_days(), or the length of the scope if that is longer.
 -- wider_time: series_id, from_ms, to_ms

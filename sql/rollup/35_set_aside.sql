@@ -9,7 +9,7 @@
 --         (src/rollup/find-failing-series.ts), and the others are rolled up without it. If no series is set
 --         aside, none of these statements runs.
 
--- name: find_retried_series
+-- name: collect_retried_series
 -- Finds the series that are tried again: another version of the program ($version), other rules, another
 -- configuration, or a request of a person.
 -- retried_series:
@@ -57,7 +57,7 @@ SELECT series.series_id, series.first_ms AS from_ms, series.last_ms AS to_ms, tr
 FROM series JOIN series_rule USING (series_id)
 WHERE series.series_id IN (SELECT series_id FROM retried_series);
 
--- name: find_omitted_series
+-- name: collect_omitted_series
 -- Lists the series that are set aside, because this roll-up omits them.
 -- omitted_series: stream_id, position, device, source, series_id
 CREATE OR REPLACE TEMP TABLE omitted_series AS
@@ -112,11 +112,11 @@ JOIN omitted_series USING (series_id)
 JOIN local_day ON incoming.event_time_ms >= local_day.start_ms AND incoming.event_time_ms < local_day.end_ms
 EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 
--- name: find_unavailable_days
+-- name: collect_unavailable_days
 -- Decides the days of sources that have an omitted series. A day that was read from that series keeps its
 -- stored energy. Any other day is read from the other fields, and is unavailable if the omitted series comes
 -- before the chosen one.
--- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: as in find_day_changes.
+-- $low_ms, $high_ms: as in collect_candidates. $now_ms, $close_after_ms: as in collect_day_changes.
 -- unavailable_day: columns of day_change
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted_day AS (
@@ -188,7 +188,7 @@ WHERE day_change.day = touched_day.day AND day_change.device = touched_day.devic
   AND (touched_day.device, touched_day.source) IN (SELECT (device, source) FROM omitted_series);
 
 -- name: add_unavailable_changes
--- Adds what find_unavailable_days has decided about these days to day_change.
+-- Adds what collect_unavailable_days has decided about these days to day_change.
 INSERT INTO day_change BY NAME FROM unavailable_day;
 
 -- name: count_day_changes

@@ -107,7 +107,7 @@ SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT 
 FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM chosen_device);
 
 -- name: load_pending_touched
--- Selects the touched time of the devices that are computed now, as find_touched does.
+-- Selects the touched time of the devices that are computed now, as collect_touched does.
 -- touched: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE touched AS
 SELECT series_id, from_ms, to_ms, is_new

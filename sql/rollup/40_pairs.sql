@@ -5,7 +5,7 @@
 -- Why     Everything that happens to a register can be seen between two neighbouring readings. This chapter
 --         sorts all readings in scope once. Later chapters read the pairs.
 
--- name: find_pairs
+-- name: collect_pairs
 -- Makes one row for each reading in scope. Plausible pairs of lifetime registers inside one interval are
 -- dropped, because nothing else needs them, unless $needs_all (to learn from every pair).
 -- $low_ms, $high_ms: bounds of the readings in scope. $least_power_w: the lowest limit (W) of the registers

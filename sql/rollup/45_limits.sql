@@ -58,7 +58,7 @@ WITH learning_series AS (
       CASE WHEN to_value - from_value > float_tolerance_wh() THEN to_value - from_value END
     ) AS resolution
   FROM pair JOIN learning_series USING (series_id)
-  -- Differences instead of comparisons, as in find_pairs.
+  -- Differences instead of comparisons, as in collect_pairs.
   WHERE to_ms - compute_from_ms >= 0 AND compute_to_ms - to_ms > 0
 )
 SELECT series_id, start_ms_of(interval_index) AS interval_start_ms,
@@ -149,7 +149,7 @@ SELECT series_id, utc_day, power_w, resolution, step_ms, step_count, change_coun
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
 -- name: update_known_days
--- Updates the days that are stored already. Their limits stay for now, because find_limits compares them.
+-- Updates the days that are stored already. Their limits stay for now, because collect_limits compares them.
 UPDATE series_day
 SET power_w = learnt_day.power_w, resolution = learnt_day.resolution, step_ms = learnt_day.step_ms,
   step_count = learnt_day.step_count,
@@ -157,13 +157,13 @@ SET power_w = learnt_day.power_w, resolution = learnt_day.resolution, step_ms = 
 FROM learnt_day WHERE series_day.series_id = learnt_day.series_id AND series_day.utc_day = learnt_day.utc_day;
 
 -- name: store_new_days
--- Stores the days of learnt_day that are not stored yet. find_limits adds their limits.
+-- Stores the days of learnt_day that are not stored yet. collect_limits adds their limits.
 INSERT INTO series_day BY NAME
 SELECT series_id, utc_day, learnt_day.power_w, learnt_day.resolution, learnt_day.step_ms, learnt_day.step_count,
   learnt_day.change_count
 FROM learnt_day ANTI JOIN series_day USING (series_id, utc_day);
 
--- name: find_limits
+-- name: collect_limits
 -- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have
 -- changed. $look_ahead: number of later days that also count, because they end before the day is closed.
 -- changed_limit:

@@ -5,7 +5,7 @@
 -- Why     Most readings of a register only grow. What happened to it can only be at one of the other pairs,
 --         so only these are judged.
 
--- name: find_breaks
+-- name: collect_breaks
 -- Finds the breaks of registers in scope, and up to the reading after the scope, because that pair can have
 -- another first reading now.
 -- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; a rise from
@@ -93,7 +93,7 @@ SELECT series_id, coalesce(from_ms, to_ms) AS from_ms, coalesce(from_value, to_v
 FROM compared_power
 WHERE is_beyond <> was_beyond;
 
--- name: find_changed_breaks
+-- name: collect_changed_breaks
 -- Compares the breaks in scope with the stored ones. $low_ms, $high_ms: bounds of the scope.
 -- changed_break:
 --   series_id, from_ms, from_value, to_ms, to_value

@@ -6,7 +6,7 @@
 --         the ones after it say whether it comes back. So judging begins at the last break that was decided
 --         without the changed readings. It ends at a break after which nothing is different.
 
--- name: find_changed_ranges
+-- name: collect_changed_ranges
 -- Finds the time of each series in which breaks have to be judged again: the first and the last change of
 -- what decides them.
 -- $is_restated: rules have changed, so everything in scope is judged again. $low_ms, $high_ms: bounds of the
@@ -67,7 +67,7 @@ FROM (
 )
 GROUP BY series_id;
 
--- name: find_judging_ranges
+-- name: collect_judging_ranges
 -- Finds the range of breaks that are judged again, for each series of changed_range.
 -- Lifetime registers: from the last break before the first change that was decided without the changed
 -- readings (its decided_ms is before them), up to the $ahead-th decided break after the last change.
@@ -126,7 +126,7 @@ FROM bounded;
 
 -- name: check_judging_ends
 -- Returns open = true if some range begins with its series or has no end. Then there is no earlier or later
--- break, or find_judging_ranges has not searched far enough.
+-- break, or collect_judging_ranges has not searched far enough.
 SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open
 FROM judging_range;
 

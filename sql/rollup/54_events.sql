@@ -133,7 +133,7 @@ JOIN series_rule ON series_rule.series_id = judged_break.series_id
 LEFT JOIN learnt_limit
   ON learnt_limit.series_id = judged_break.series_id AND learnt_limit.utc_day = utc_day(judged_break.to_ms)
 LEFT JOIN standstill ON standstill.series_id = judged_break.series_id AND standstill.to_ms = judged_break.to_ms
--- Only of registers that restart every day. One join condition only, as in find_lines.
+-- Only of registers that restart every day. One join condition only, as in collect_lines.
 LEFT JOIN interval_day
   ON interval_day.interval_index = CASE
     WHEN judged_break.method = 'daily_energy' THEN interval_of(judged_break.to_ms)
@@ -147,7 +147,7 @@ SELECT register_change.series_id, register_change.at_ms, register_change.final_v
 FROM register_change WHERE register_change.series_id IN (SELECT series_id FROM judging_range)
 ORDER BY register_change.series_id, register_change.at_ms;
 
--- name: find_changed_events
+-- name: collect_changed_events
 -- Compares the judged events with the stored ones.
 -- $events: the judged events, JSON array of {series_id, kind, from_ms, to_ms, value_before, value_after,
 -- energy_wh}. $ends: JSON array of {series_id, to_ms}: the break of a series after which nothing is

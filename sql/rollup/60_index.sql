@@ -9,7 +9,7 @@
 --         lifetime registers need more: lines that pass over readings that are left out, a high-water mark
 --         that is held while the register falls a little, and a new segment after a reset.
 
--- name: find_needs_full_index
+-- name: collect_needs_full_index
 -- Lists the registers whose index is not simply their pairs of readings. They fell; or readings are left out;
 -- or their high-water mark was above the reading where the scope begins; or the day matters (registers that
 -- restart every day, lifetime registers beside such a one, and registers with boundary within_day).
@@ -52,7 +52,7 @@ JOIN interval_energy
 WHERE scope.method = 'total_energy' AND interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms()
   AND $high_ms::BIGINT;
 
--- name: find_index_readings
+-- name: collect_index_readings
 -- Selects the readings of the registers in needs_full_index, without the readings that are left out. $low_ms,
 -- $high_ms: bounds of the readings in scope.
 -- index_reading:
@@ -76,7 +76,7 @@ FROM (
   FROM reading
   JOIN scope ON scope.series_id = reading.series_id
   WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    -- Differences instead of comparisons, as in find_pairs.
+    -- Differences instead of comparisons, as in collect_pairs.
     AND reading.event_time_ms - scope.anchor_ms >= 0 AND scope.last_ms - reading.event_time_ms >= 0
     AND scope.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
@@ -133,7 +133,7 @@ WITH rebased AS (
 SELECT *, count(kind) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS index_segment
 FROM rebased;
 
--- name: find_skipped_readings
+-- name: collect_skipped_readings
 -- Finds the pairs of index readings that pass over readings that are left out, with the flags for their
 -- lines. $low_ms, $high_ms: bounds of the readings in scope.
 -- skipped_reading:
@@ -152,7 +152,7 @@ JOIN energy_event
 WHERE energy_event.to_ms >= $low_ms::BIGINT AND energy_event.from_ms <= $high_ms::BIGINT
 GROUP BY pair.series_id, pair.to_ms;
 
--- name: find_lines
+-- name: collect_lines
 -- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark
 -- only grows. The line to the first reading of a new segment books the energy of its event. If the boundary
 -- is within_day, the line from one day to the next has no energy and no coverage.

@@ -6,7 +6,7 @@
 --         still show the value of the day before in the morning, and some restart late. So each reading is
 --         first compared with the reading before it and with the day. Then each step becomes a line.
 
--- name: find_daily_readings
+-- name: collect_daily_readings
 -- Compares each reading of the registers that restart every day with the reading before it and with the day.
 -- $low_ms, $high_ms: bounds of the readings in scope.
 -- restarts_late is true if the register has not restarted yet on the day of the reading, and still continues
@@ -135,7 +135,7 @@ SELECT *,
   END AS step_kind
 FROM daily_reading;
 
--- name: find_daily_lines
+-- name: collect_daily_lines
 -- Makes the lines of registers that restart every day, from their steps.
 INSERT INTO index_line BY NAME
 WITH compared_step AS (

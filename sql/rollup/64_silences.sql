@@ -8,7 +8,7 @@
 --         the same source often do: a daily register shows how much came after midnight, and power shows the
 --         shape. Without them the growth is spread evenly.
 
--- name: find_midnight_anchors
+-- name: collect_midnight_anchors
 -- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is
 -- known. A daily register that was read together with the first reading after the silence shows how much of
 -- the growth came after midnight. If that is all of the growth, both registers agree. Otherwise it is an
@@ -74,7 +74,7 @@ SELECT series_id, midnight_ms AS from_ms, midnight_value AS from_wh, to_ms, to_w
   midnight_value AS mark_before
 FROM midnight_anchor;
 
--- name: find_silence_shape
+-- name: collect_silence_shape
 -- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same
 -- source is known there. The growth follows the power, scaled so that its sum stays the growth of the
 -- register. Time without power gets its even share of the growth. So do the intervals at both ends, because

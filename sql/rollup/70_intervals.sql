@@ -9,7 +9,7 @@
 --         The index is rounded at the bounds, and the energy is the difference of the rounded values. So
 --         intervals add up exactly to days, months and the total.
 
--- name: find_stored_marks
+-- name: collect_stored_marks
 -- Selects the stored high-water marks at the end of the scope, of lifetime registers that have later
 -- readings. $low_ms, $high_ms: bounds of the scope.
 -- stored_mark: series_id, last_ms, last_value
@@ -98,14 +98,14 @@ WHERE interval_energy.series_id = rounded.series_id
   AND interval_energy.interval_start_ms = rounded.interval_start_ms
   AND rounded.energy_wh <> rounded.energy_before;
 
--- name: find_not_plain_series
+-- name: collect_not_plain_series
 -- Lists the series in scope whose index is not simply their pairs of readings. A list of these few series is
 -- faster than a list of all others.
 -- not_plain_series: series_id
 CREATE OR REPLACE TEMP TABLE not_plain_series AS
 SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_full_index);
 
--- name: find_booked_lines
+-- name: collect_booked_lines
 -- Books the growth of each line of the index in whole Wh, in the order of time. The time between two lines,
 -- for which nothing is known, becomes a line without growth.
 -- booked_line:
@@ -132,7 +132,7 @@ SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS 
 FROM line
 WHERE previous_ms < from_ms;
 
--- name: find_line_flags
+-- name: collect_line_flags
 -- Finds the flags of these lines for each interval, and the time that no line covers. Lines that are covered
 -- and have no flag are left out, because they add nothing.
 -- line_flag: series_id, interval_index, flags, uncovered_ms
@@ -248,7 +248,7 @@ SELECT interval_part.series_id, start_ms_of(interval_part.interval_index) AS int
   interval_part.covered_ms, interval_part.flags, interval_part.last_ms, interval_part.last_value
 FROM interval_part
 JOIN scope ON scope.series_id = interval_part.series_id
--- Differences instead of comparisons, as in find_pairs.
+-- Differences instead of comparisons, as in collect_pairs.
 WHERE start_ms_of(interval_part.interval_index) - scope.compute_from_ms >= 0
   AND scope.compute_to_ms - start_ms_of(interval_part.interval_index) > 0
   AND (interval_part.covered_ms > 0 OR interval_part.energy_wh <> 0 OR interval_part.flags <> 0
@@ -256,7 +256,7 @@ WHERE start_ms_of(interval_part.interval_index) - scope.compute_from_ms >= 0
 -- As INTEGER, because it is sorted faster.
 ORDER BY interval_part.interval_index::INTEGER;
 
--- name: find_moved_marks
+-- name: collect_moved_marks
 -- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms,
 -- $high_ms: bounds of the scope.
 -- moved_mark: series_id

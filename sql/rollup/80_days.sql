@@ -58,7 +58,7 @@ SELECT
   greatest(max(day), (SELECT make_timestamp_ms(max(interval_start_ms))::DATE FROM interval_energy))::VARCHAR AS last_day
 FROM daily_energy;
 
--- name: find_candidates
+-- name: collect_candidates
 -- Sums the intervals of each touched day between $low_ms and $high_ms, one row for each series, and ranks the
 -- series. The first in the workgroup's order is chosen among those that cover the day. A register that stands
 -- still all day comes last if another method has measured more than standing_power_w() on average, and more
@@ -232,7 +232,7 @@ SELECT day_candidate.* EXCLUDE (preference, substituted),
 FROM day_candidate
 LEFT JOIN substitute USING (device, source, day);
 
--- name: find_contradictions
+-- name: collect_contradictions
 -- Finds methods whose energy is too far from the chosen one. Nobody knows which of them is right, unless
 -- another witness agrees with the chosen one: power for registers, a register for power. If a day begins or
 -- ends at an estimate, a larger difference is needed. Net registers are left out, because they measure
@@ -260,10 +260,10 @@ WITH compared AS (
 )
 SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradicts AND NOT agreed;
 
--- name: find_day_changes
+-- name: collect_day_changes
 -- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new
 -- version.
--- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: decide whether a day is final.
+-- $low_ms, $high_ms: as in collect_candidates. $now_ms, $close_after_ms: decide whether a day is final.
 -- $declares: devices have declared sources; else no day is incomplete. $several: a source has more than one
 -- series; else no day is contradicted. Both save reading tables without any result.
 -- day_change:

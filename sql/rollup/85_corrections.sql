@@ -41,7 +41,7 @@ SELECT unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source
   unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
 EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 
--- name: find_days_to_correct
+-- name: collect_days_to_correct
 -- Selects the touched days between $low_ms and $high_ms that have set or estimated energy, with the series
 -- from which each is read. If no series has measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
@@ -62,7 +62,7 @@ WHERE touched_day.start_ms >= $low_ms::BIGINT AND touched_day.end_ms <= $high_ms
       AND correction_in_force.to_ms > touched_day.start_ms
   );
 
--- name: find_ready_corrections
+-- name: collect_ready_corrections
 -- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
 -- ready_correction: columns of correction
 CREATE OR REPLACE TEMP TABLE ready_correction AS
@@ -172,7 +172,7 @@ FROM (
 WHERE corrected_interval.correction_id = moved.correction_id
   AND corrected_interval.interval_start_ms = moved.interval_start_ms;
 
--- name: find_corrected_days
+-- name: collect_corrected_days
 -- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as
 -- covered.
 -- corrected_day:

@@ -33,7 +33,7 @@ SET SESSION asof_loop_join_threshold = 0;
 --   amount_wh            the energy of an interval or of a budget, or the value of a register
 --   direction            of readings
 --   quality              of readings: measured, estimated or substituted; of intervals of a register also
---                        fault (see find_register_intervals)
+--                        fault (see collect_register_intervals)
 --   revision, is_same    1 and false until chapter 20 decides them
 CREATE OR REPLACE TEMP TABLE incoming (
   new_id BIGINT, line BIGINT, meter_code VARCHAR, scenario VARCHAR, granularity VARCHAR, start_ms BIGINT, end_ms BIGINT,

@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMP TABLE current_row (
   received_at_ms BIGINT
 );
 
--- name: find_current_intervals
+-- name: collect_current_intervals
 -- Finds the current readings of the meters and times of the upload.
 INSERT INTO current_row BY NAME
 SELECT meter_reading.rowid AS row_id, meter_reading.meter_code, meter_reading.start_ms, meter_reading.end_ms,
@@ -33,7 +33,7 @@ FROM meter_reading JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_reading.replaced_by IS NULL AND meter_reading.start_ms < uploaded.to_ms
   AND meter_reading.end_ms > uploaded.from_ms;
 
--- name: find_current_registers
+-- name: collect_current_registers
 -- Finds the current register values of the meters and times of the upload.
 INSERT INTO current_row BY NAME
 SELECT meter_register.rowid AS row_id, meter_register.meter_code, meter_register.at_ms AS start_ms,
@@ -42,7 +42,7 @@ SELECT meter_register.rowid AS row_id, meter_register.meter_code, meter_register
 FROM meter_register JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE meter_register.replaced_by IS NULL AND meter_register.at_ms BETWEEN uploaded.from_ms AND uploaded.to_ms;
 
--- name: find_current_budgets
+-- name: collect_current_budgets
 -- Finds the current budgets of the meters and times of the upload.
 INSERT INTO current_row BY NAME
 SELECT budget.rowid AS row_id, budget.meter_code, budget.scenario,
@@ -53,7 +53,7 @@ FROM budget JOIN uploaded_time() AS uploaded USING (meter_code)
 WHERE budget.replaced_by IS NULL AND epoch_ms(budget.period_start) < uploaded.to_ms
   AND epoch_ms(budget.period_end + 1) > uploaded.from_ms;
 
--- name: find_same_places
+-- name: collect_same_places
 -- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither
 -- side overlaps itself. Budgets of the same period have the same granularity.
 -- overlap:
@@ -74,7 +74,7 @@ SELECT
     AND current_row.quality IS NOT DISTINCT FROM incoming.quality AS is_same
 FROM current_row JOIN incoming USING (meter_code, scenario, start_ms, end_ms);
 
--- name: find_overlaps
+-- name: collect_overlaps
 -- Adds the rows of the upload that overlap current rows with another start or end.
 INSERT INTO overlap BY NAME
 WITH other_current AS (
@@ -137,7 +137,7 @@ UPDATE incoming SET is_same = matched.is_same,
 FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) AS matched
 WHERE incoming.new_id = matched.new_id;
 
--- name: find_replaced
+-- name: collect_replaced
 -- Finds the rows that the upload replaces.
 -- replaced_row:
 --   row_id   rowid in the target table

@@ -46,7 +46,7 @@ UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id
 -- Marks the replaced budgets.
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
--- name: find_register_intervals
+-- name: collect_register_intervals
 -- Computes the intervals between neighbouring values of the registers of the upload.
 -- register_interval:
 --   meter_code, start_ms, end_ms

@@ -46,7 +46,7 @@ export async function estimate(
     highMs: toMs + (DISTANCE_DAYS + 1) * DAY_MS,
   };
   await bindDays(context, around.lowMs, around.highMs, { byInterval: true });
-  const slots = await count(connection, 'correction/find_slots', {
+  const slots = await count(connection, 'correction/collect_slots', {
     device,
     source,
     from_ms: BigInt(fromMs),
@@ -56,7 +56,7 @@ export async function estimate(
   });
   if (slots === 0)
     throw refusal('from', 'measurements cover all of this time; say replace to estimate it nevertheless');
-  await query(connection, 'correction/read_basis', {
+  await query(connection, 'correction/collect_basis', {
     ...(like ?? { device, source }),
     timezone,
     low_ms: BigInt(around.lowMs),

@@ -43,12 +43,12 @@ async function explain(
   const streams = await bindStoredStreams(connection);
   const timezone = streams[0]?.timezone ?? workgroup.timezone;
   const bound: RollUpContext = { connection, timezone, closeAfterMs: 0 };
-  await runStatement(bound, 'find_rules', { all: true, is_chosen: false });
+  await runStatement(bound, 'collect_rules', { all: true, is_chosen: false });
   await createTemporaryTables(bound);
   // A series that is set aside cannot be traced. Its readings and its stored energy are shown.
-  await runStatement(bound, 'find_omitted_series');
+  await runStatement(bound, 'collect_omitted_series');
   await runStatement(bound, 'drop_omitted_rules');
-  await runStatement(bound, 'find_register_changes');
+  await runStatement(bound, 'collect_register_changes');
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
   const day: Day = { day: date, startMs, endMs, clock: timeOfDayFormat(date, timezone) };
 

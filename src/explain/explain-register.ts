@@ -207,7 +207,7 @@ function onLine(
   };
   return { how: 'shaped', before, after, fraction: share, power, text: shapedText() };
 
-  /** How the growth is divided: see find_silence_shape in chapter 64 of the roll-up. */
+  /** How the growth is divided: see collect_silence_shape in chapter 64 of the roll-up. */
   function shapedText(): string {
     const [beforeWh, allWh] = [plainNumber(power.beforeWh), plainNumber(power.allWh)];
     const [known, knownAll] = [secondsText(power.beforeMilliseconds), secondsText(power.allMilliseconds)];

@@ -54,9 +54,9 @@ export async function explainSource(
     await bindDays(context, startMs, endMs, { byInterval: true });
   }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
-  await runStatement(context, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await runStatement(context, 'collect_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
   await runStatement(context, 'substitute_methods');
-  await runStatement(context, 'find_contradictions');
+  await runStatement(context, 'collect_contradictions');
   const candidates = await query<Candidate>(connection, 'explain/read_candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);

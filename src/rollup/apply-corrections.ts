@@ -72,12 +72,12 @@ export async function noteDays(
 
 /** Replaces measured energy by corrected energy, in the candidates of the touched days between the bounds. */
 export async function correctCandidates(context: RollUpContext, bounds: Bounds): Promise<void> {
-  await runStatement(context, 'find_days_to_correct', bounds);
-  await runStatement(context, 'find_ready_corrections');
+  await runStatement(context, 'collect_days_to_correct', bounds);
+  await runStatement(context, 'collect_ready_corrections');
   await runStatement(context, 'delete_corrected_intervals');
   await runStatement(context, 'store_corrected_intervals');
   await runStatement(context, 'move_corrected_intervals');
-  await runStatement(context, 'find_corrected_days');
+  await runStatement(context, 'collect_corrected_days');
   await runStatement(context, 'correct_candidates');
   await runStatement(context, 'add_corrected_candidates');
   await runStatement(context, 'flag_excluded_days');

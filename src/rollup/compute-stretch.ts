@@ -75,8 +75,8 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   const widen = async (statement: WideningStatement) => {
     ({ scope, leastPowerW } = await widenScope(context, statement));
   };
-  if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('find_time_of_events');
-  while (await storeIntervals(context, scope, options)) await widen('find_time_after_moved_marks');
+  if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('collect_time_of_events');
+  while (await storeIntervals(context, scope, options)) await widen('collect_time_after_moved_marks');
   await runStatement(context, 'touch_days');
 }
 
@@ -90,7 +90,10 @@ interface PairedScope {
 }
 
 /** The statements that find how far a change reaches beyond the scope. */
-type WideningStatement = 'find_time_of_limits' | 'find_time_of_events' | 'find_time_after_moved_marks';
+type WideningStatement =
+  | 'collect_time_of_limits'
+  | 'collect_time_of_events'
+  | 'collect_time_after_moved_marks';
 
 async function widenScope(context: RollUpContext, statement: WideningStatement): Promise<PairedScope> {
   await runStatement(context, statement);
@@ -118,7 +121,7 @@ async function pairAndLearn(
     (await deferDevices(context, scope, { ...pendingBudget, hasChangedLimits, all: allWait }));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
-  if (hasChangedLimits && !deferred?.isTooMuch) return widenScope(context, 'find_time_of_limits');
+  if (hasChangedLimits && !deferred?.isTooMuch) return widenScope(context, 'collect_time_of_limits');
   if (left !== scope)
     return { scope: left, leastPowerW: await findPairs(context, left, { needsAll: false }) };
   return { scope, leastPowerW: learnt === 'in scope' ? await findLeastPower(context) : leastPowerW };
@@ -136,7 +139,11 @@ export async function findPairs(
 ): Promise<number | null> {
   await runStatement(context, 'load_day_limits', bounds);
   const leastPowerW = await findLeastPower(context);
-  await runStatement(context, 'find_pairs', { ...bounds, least_power_w: leastPowerW, needs_all: needsAll });
+  await runStatement(context, 'collect_pairs', {
+    ...bounds,
+    least_power_w: leastPowerW,
+    needs_all: needsAll,
+  });
   return leastPowerW;
 }
 

@@ -38,18 +38,18 @@ export async function computeTouched(
   const { kind, hasWaiting, isRetry } = work;
   const { workgroup, indexAll, pendingBudget, intervalsMax } = options;
   const [isRestated, isWaitingOnly] = [kind === 'all', kind === 'waiting'];
-  await runStatement(context, 'find_rules', { all: isRestated || isRetry, is_chosen: isWaitingOnly });
+  await runStatement(context, 'collect_rules', { all: isRestated || isRetry, is_chosen: isWaitingOnly });
   await prepareTemporaryTables(context);
   const hasRegisterChanges = workgroup.energyStreams.some(
     ({ registerChanges }) => registerChanges.length > 0,
   );
-  await runIf(hasRegisterChanges, context, 'find_register_changes');
+  await runIf(hasRegisterChanges, context, 'collect_register_changes');
   if (isRestated) {
     await runStatement(context, 'delete_outdated_quarters');
     await runStatement(context, 'delete_outdated_days');
   }
   if (isWaitingOnly) await touchPending(context);
-  else await runStatement(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
+  else await runStatement(context, 'collect_touched', { is_restated: isRestated, beside: !context.isAlone });
   if (isRestated && hasWaiting) {
     await runStatement(context, 'add_pending_touched');
     await runStatement(context, 'apply_pending_reach');

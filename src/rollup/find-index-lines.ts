@@ -11,18 +11,18 @@ export async function findIndexLines(
   { bounds, methods, besideDaily }: Scope,
   { all }: { all: boolean },
 ): Promise<boolean> {
-  const needs = await runStatement(context, 'find_needs_full_index', {
+  const needs = await runStatement(context, 'collect_needs_full_index', {
     ...bounds,
     all,
     beside_daily: besideDaily || context.runAll === true,
   });
   const isNeeded = needs > 0;
-  await runIf(isNeeded, context, 'find_index_readings', bounds);
+  await runIf(isNeeded, context, 'collect_index_readings', bounds);
   if (isNeeded || context.runAll) await rebaseDrift(context);
-  await runIf(isNeeded, context, 'find_skipped_readings', bounds);
-  await runIf(isNeeded, context, 'find_lines');
+  await runIf(isNeeded, context, 'collect_skipped_readings', bounds);
+  await runIf(isNeeded, context, 'collect_lines');
   if (methods.has('daily_energy')) await addDailyLines(context, bounds);
-  if ((await runIf(besideDaily, context, 'find_midnight_anchors', bounds)) === 0) return isNeeded;
+  if ((await runIf(besideDaily, context, 'collect_midnight_anchors', bounds)) === 0) return isNeeded;
   await runStatement(context, 'drop_lines_over_midnight');
   await runStatement(context, 'add_lines_at_midnight');
   return isNeeded;
@@ -30,9 +30,9 @@ export async function findIndexLines(
 
 /** Adds the lines of registers that restart every day. */
 async function addDailyLines(context: RollUpContext, bounds: Bounds): Promise<void> {
-  await runStatement(context, 'find_daily_readings', bounds);
+  await runStatement(context, 'collect_daily_readings', bounds);
   await runStatement(context, 'classify_daily_steps');
-  await runStatement(context, 'find_daily_lines');
+  await runStatement(context, 'collect_daily_lines');
 }
 
 type DriftRow = {

@@ -48,7 +48,7 @@ export async function findScope(context: RollUpContext, known?: RequestedTime): 
   const requested = known ?? (await describeRequest(context));
   if (requested.series === 0) return undefined;
   await findRequested(context, requested);
-  if (!context.isAlone && (await runStatement(context, 'find_reshaped_silences')) > 0) {
+  if (!context.isAlone && (await runStatement(context, 'collect_reshaped_silences')) > 0) {
     await runStatement(context, 'request_wider_time');
     await findRequested(context, await describeRequest(context));
   }
@@ -64,7 +64,7 @@ async function findRequested(context: RollUpContext, requested: RequestedTime): 
     const toMs = Math.min(highMs + nearMs, Math.max(lastMs, highMs));
     if (requested.byDay || place === 0)
       await bindDays(context, fromMs - DAY_MS, toMs + DAY_MS, { byInterval: false });
-    found += await runStatement(context, 'find_scope', {
+    found += await runStatement(context, 'collect_scope', {
       near_ms: BigInt(nearMs),
       low_ms: BigInt(fromMs),
       high_ms: BigInt(toMs),

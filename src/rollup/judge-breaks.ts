@@ -30,16 +30,16 @@ export async function judgeBreaks(
   { isRestated, leastPowerW }: { isRestated: boolean; leastPowerW: number | null },
 ): Promise<boolean> {
   const { runAll = false } = context;
-  await runStatement(context, 'find_breaks', { least_power_w: leastPowerW });
+  await runStatement(context, 'collect_breaks', { least_power_w: leastPowerW });
   if (rowsOf(context, 'register_change') > 0 || runAll) await runStatement(context, 'add_declared_breaks');
   if (methods.has('power_curve') || methods.has('interval_energy') || runAll)
     await runStatement(context, 'add_power_breaks');
-  const changed = await runStatement(context, 'find_changed_breaks', bounds);
+  const changed = await runStatement(context, 'collect_changed_breaks', bounds);
   if (changed > 0) {
     await runStatement(context, 'delete_breaks');
     await runStatement(context, 'store_breaks');
   }
-  // In all other cases `find_changed_ranges` would find nothing.
+  // In all other cases `collect_changed_ranges` would find nothing.
   const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
   if (!isWanted) return false;
   return (await findJudged(context, bounds, isRestated)) && (await judge(context));
@@ -47,10 +47,10 @@ export async function judgeBreaks(
 
 /** Finds which breaks are judged again, in table `judging_range`. @returns whether there are any */
 async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: boolean): Promise<boolean> {
-  const found = await runStatement(context, 'find_changed_ranges', { ...bounds, is_restated: isRestated });
+  const found = await runStatement(context, 'collect_changed_ranges', { ...bounds, is_restated: isRestated });
   if (found === 0) return false;
   const find = (nearMs: number) =>
-    runStatement(context, 'find_judging_ranges', {
+    runStatement(context, 'collect_judging_ranges', {
       ahead: workBounds.decided_ahead,
       near_ms: BigInt(nearMs),
     });
@@ -82,7 +82,7 @@ async function judge(context: RollUpContext): Promise<boolean> {
   if (decided.length > 0)
     await runStatement(context, 'store_decided_times', { decided: JSON.stringify(decided) });
   const found = { events: JSON.stringify(events), ends: JSON.stringify(ends) };
-  if ((await runStatement(context, 'find_changed_events', found)) === 0) return false;
+  if ((await runStatement(context, 'collect_changed_events', found)) === 0) return false;
   await runStatement(context, 'delete_events');
   await runStatement(context, 'store_events');
   return true;

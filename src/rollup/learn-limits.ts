@@ -20,7 +20,7 @@ export async function learnLimits(
   if (different === 0) return 'same';
   const known = await runStatement(context, 'update_known_days');
   if (known < different || context.runAll) await runStatement(context, 'store_new_days');
-  if ((await runStatement(context, 'find_limits', { look_ahead: lookAheadDays(context) })) === 0)
+  if ((await runStatement(context, 'collect_limits', { look_ahead: lookAheadDays(context) })) === 0)
     return 'same';
   await runStatement(context, 'store_limits');
   await runStatement(context, 'store_series_steps');

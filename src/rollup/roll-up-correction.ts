@@ -30,19 +30,19 @@ export async function rollUpCorrection(
   const { correctionId, streams, closeAfterMs, nowMs } = options;
   const context: RollUpContext = { connection, timezone: streams[0]!.timezone, closeAfterMs };
   await runStatement(context, 'choose_corrected_device', { correction_id: BigInt(correctionId) });
-  await runStatement(context, 'find_rules', { all: false, is_chosen: true });
+  await runStatement(context, 'collect_rules', { all: false, is_chosen: true });
   await createTemporaryTables(context);
-  await runStatement(context, 'find_register_changes');
+  await runStatement(context, 'collect_register_changes');
   const hasMoved = await moveReadings(context, correctionId);
   // The rules are found again, because the first and the last reading of a series can have changed.
-  if (hasMoved) await runStatement(context, 'find_rules', { all: false, is_chosen: true });
-  await runStatement(context, 'find_touched', { is_restated: false, beside: true });
+  if (hasMoved) await runStatement(context, 'collect_rules', { all: false, is_chosen: true });
+  await runStatement(context, 'collect_touched', { is_restated: false, beside: true });
   const touched = await findStretches(context);
   for (const stretch of touched.stretches)
     await computeStretch(context, stretch, touched, { isRestated: false, indexAll: false });
   if (hasMoved) {
     await runStatement(context, 'update_steps_after_correction');
-    await runStatement(context, 'find_rules', { all: false, is_chosen: true });
+    await runStatement(context, 'collect_rules', { all: false, is_chosen: true });
   }
   await noteDays(context, [options]);
   const effects: DayEffect[] = [];
@@ -70,7 +70,9 @@ export async function rollUpCorrection(
  * @returns true if there are any
  */
 async function moveReadings(context: RollUpContext, correctionId: number): Promise<boolean> {
-  const moved = await runStatement(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
+  const moved = await runStatement(context, 'collect_moved_readings', {
+    correction_id: BigInt(correctionId),
+  });
   if (moved === 0) {
     await runStatement(context, 'create_empty_incoming');
     return false;

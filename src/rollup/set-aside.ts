@@ -22,7 +22,7 @@ export type SeriesKey = { stream_id: number; device: string; source: string };
  * @returns their number
  */
 export async function releaseRetried(context: RollUpContext): Promise<number> {
-  const retried = await runStatement(context, 'find_retried_series', { version: programVersion });
+  const retried = await runStatement(context, 'collect_retried_series', { version: programVersion });
   if (retried === 0) return 0;
   await runStatement(context, 'release_retried_series');
   await runStatement(context, 'delete_retried_intervals');
@@ -62,7 +62,7 @@ export async function requestRetry(
 
 /** Omits series from this roll-up: series that are set aside, and series of a trial. */
 export async function omitSeries(context: RollUpContext, trial: readonly SeriesKey[]): Promise<void> {
-  await runStatement(context, 'find_omitted_series');
+  await runStatement(context, 'collect_omitted_series');
   if (trial.length > 0) {
     await runStatement(context, 'omit_trial_series', {
       streams: trial.map(({ stream_id }) => stream_id),
@@ -93,7 +93,7 @@ export async function keepUnavailable(
   parameters: Bounds & SqlParameters,
 ): Promise<number> {
   const { now_ms, close_after_ms, ...bounds } = parameters;
-  await runStatement(context, 'find_unavailable_days', {
+  await runStatement(context, 'collect_unavailable_days', {
     ...bounds,
     now_ms: now_ms!,
     close_after_ms: close_after_ms!,

@@ -15,7 +15,7 @@ export async function storeIntervals(
   const { bounds, methods, hasLater, besidePower } = scope;
   const hasPower = methods.has('power_curve') || methods.has('interval_energy');
   const hasRegisters = methods.has('total_energy') || methods.has('daily_energy');
-  if (hasLater) await runStatement(context, 'find_stored_marks', bounds);
+  if (hasLater) await runStatement(context, 'collect_stored_marks', bounds);
   // The index comes before the delete, because it reads the stored marks of these intervals.
   const hasLines = hasRegisters && (await findIndexLines(context, scope, { all: indexAll }));
   await runStatement(context, 'delete_intervals', bounds);
@@ -25,12 +25,12 @@ export async function storeIntervals(
   }
   if (hasRegisters) {
     // Power is stored first, because it gives the silences of registers their shape.
-    await runIf(besidePower, context, 'find_silence_shape', bounds);
-    await runIf(hasLines || methods.size > 1, context, 'find_not_plain_series');
-    await runIf(hasLines, context, 'find_booked_lines');
-    await runIf(hasLines, context, 'find_line_flags');
+    await runIf(besidePower, context, 'collect_silence_shape', bounds);
+    await runIf(hasLines || methods.size > 1, context, 'collect_not_plain_series');
+    await runIf(hasLines, context, 'collect_booked_lines');
+    await runIf(hasLines, context, 'collect_line_flags');
     await runStatement(context, 'create_interval_bound');
     await runStatement(context, 'store_register_intervals');
   }
-  return hasLater && (await runStatement(context, 'find_moved_marks', bounds)) > 0;
+  return hasLater && (await runStatement(context, 'collect_moved_marks', bounds)) > 0;
 }

@@ -35,7 +35,7 @@ export async function storeNewReadings(
   });
   if (hasArchived) extracted -= await dropReread(context, batchId);
   if (rejudges) extracted += await rejectStored(context, nowMs);
-  await runStatement(context, 'find_series');
+  await runStatement(context, 'collect_series');
   const description = await readRow<{
     readings: bigint;
     low_ms: bigint | null;
@@ -45,15 +45,15 @@ export async function storeNewReadings(
   }>(context, 'describe_incoming');
   const rejected = extracted - Number(description.readings);
   if (rejected > 0) {
-    await runStatement(context, 'find_rejected', { now_ms: nowMs });
-    await runStatement(context, 'count_rejected');
+    await runStatement(context, 'collect_rejected', { now_ms: nowMs });
+    await runStatement(context, 'add_rejected_counts');
     await runStatement(context, 'mark_rejections_dirty');
   }
   if (description.has_new_series) {
     await runStatement(context, 'add_series');
-    await runStatement(context, 'find_series');
+    await runStatement(context, 'collect_series');
   }
-  const taken = await runStatement(context, 'find_incoming');
+  const taken = await runStatement(context, 'collect_incoming');
   if (description.low_ms === null || description.high_ms === null) return { readings: 0, rejected };
   const bounds = { low_ms: description.low_ms, high_ms: description.high_ms };
   const incoming = taken - (taken > 1 ? await dropRepeated(context) : 0);
@@ -79,11 +79,11 @@ async function storeIncomingExclusions(context: RollUpContext): Promise<number> 
  * @returns their number
  */
 async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<number> {
-  if ((await runStatement(context, 'find_invalid_stored', { now_ms: nowMs })) === 0) return 0;
+  if ((await runStatement(context, 'collect_invalid_stored', { now_ms: nowMs })) === 0) return 0;
   const rejected = await runStatement(context, 'reject_invalid_stored');
   await runStatement(context, 'delete_invalid_readings');
   await runStatement(context, 'delete_invalid_superseded');
-  if ((await runStatement(context, 'find_successors')) > 0) {
+  if ((await runStatement(context, 'collect_successors')) > 0) {
     await runStatement(context, 'store_successors');
     await runStatement(context, 'delete_used_successors');
   }
@@ -112,7 +112,7 @@ async function dropReread(context: RollUpContext, batchId: bigint): Promise<numb
  * @returns the number of the others
  */
 async function dropRepeated(context: RollUpContext): Promise<number> {
-  if ((await runStatement(context, 'find_repetitions')) === 0) return 0;
+  if ((await runStatement(context, 'collect_repetitions')) === 0) return 0;
   const dropped = await runStatement(context, 'drop_repetitions');
   await runStatement(context, 'store_repetitions');
   return dropped;
@@ -124,7 +124,7 @@ async function dropRepeated(context: RollUpContext): Promise<number> {
  * @returns the number of new readings that are not used
  */
 async function supersede(context: RollUpContext, bounds: Bounds, hasExclusions: boolean): Promise<number> {
-  if ((await runStatement(context, 'find_superseded', bounds)) === 0) return 0;
+  if ((await runStatement(context, 'collect_superseded', bounds)) === 0) return 0;
   await runStatement(context, 'store_superseded');
   await runStatement(context, 'update_repeated_reading', bounds);
   if (hasExclusions) await runStatement(context, 'update_repeated_exclusion', bounds);

@@ -18,6 +18,6 @@ export async function traceEnergy(context: RollUpContext): Promise<boolean> {
   }
   await findPairs(context, scope, { needsAll: true });
   await findIndexLines(context, scope, { all: false });
-  await runStatement(context, 'find_silence_shape', scope.bounds);
+  await runStatement(context, 'collect_silence_shape', scope.bounds);
   return true;
 }

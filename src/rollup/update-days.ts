@@ -89,14 +89,14 @@ async function storeDays(
 ): Promise<number> {
   const { closeAfterMs, nowMs, batchId, arrivedAfterId, restatement, isCorrected, hasSeveralSeries } =
     options;
-  await runStatement(context, 'find_candidates', bounds);
+  await runStatement(context, 'collect_candidates', bounds);
   if (hasSeveralSeries || context.runAll) await runStatement(context, 'substitute_methods');
   if (isCorrected) await correctCandidates(context, bounds);
-  await runIf(hasSeveralSeries, context, 'find_contradictions');
+  await runIf(hasSeveralSeries, context, 'collect_contradictions');
   if (isCorrected) await runStatement(context, 'drop_decided_contradictions');
   const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
   const { runAll = false } = context;
-  let changed = await runStatement(context, 'find_day_changes', {
+  let changed = await runStatement(context, 'collect_day_changes', {
     ...closing,
     declares: options.hasDeclaredSources || runAll,
     several: hasSeveralSeries || runAll,

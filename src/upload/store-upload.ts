@@ -39,9 +39,9 @@ const SLICE_ROWS = 20_000;
 
 /** The statements of each kind: find the current rows, and replace them. */
 const statements = {
-  meter_intervals: { current: 'upload/find_current_intervals', replace: 'upload/replace_readings' },
-  meter_registers: { current: 'upload/find_current_registers', replace: 'upload/replace_registers' },
-  budget: { current: 'upload/find_current_budgets', replace: 'upload/replace_budgets' },
+  meter_intervals: { current: 'upload/collect_current_intervals', replace: 'upload/replace_readings' },
+  meter_registers: { current: 'upload/collect_current_registers', replace: 'upload/replace_registers' },
+  budget: { current: 'upload/collect_current_budgets', replace: 'upload/replace_budgets' },
 } as const satisfies Record<UploadKind, object>;
 
 /**
@@ -141,15 +141,15 @@ const CONFLICTS_MAX = 1_000n;
 async function markChanges(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   await query(connection, 'upload/create_current_row');
   await query(connection, statements[kind].current);
-  await query(connection, 'upload/find_same_places');
-  await query(connection, 'upload/find_overlaps');
+  await query(connection, 'upload/collect_same_places');
+  await query(connection, 'upload/collect_overlaps');
   const cut = await query<{ line: number; start_ms: number; end_ms: number; received_at_ms: number }>(
     connection,
     'upload/find_conflicts',
     { rows_max: CONFLICTS_MAX },
   );
   await query(connection, 'upload/set_revisions');
-  await query(connection, 'upload/find_replaced');
+  await query(connection, 'upload/collect_replaced');
   return cut.map(({ line, start_ms, end_ms, received_at_ms }) => {
     const [start, end] =
       kind === 'budget'
@@ -190,7 +190,7 @@ async function replaceAndInsert(
       return;
     case 'meter_registers':
       await query(connection, 'upload/store_registers', { upload_id });
-      await query(connection, 'upload/find_register_intervals');
+      await query(connection, 'upload/collect_register_intervals');
       await query(connection, 'upload/create_incoming');
       await query(connection, 'upload/take_register_intervals');
       await markChanges(connection, 'meter_intervals');

@@ -29,7 +29,7 @@ export async function declareDevices(connection: DuckDBConnection, declared: Dec
     total_source: totalSource ?? null,
   });
   await createTable(connection, 'declared_peak', jsonRowsSql('rows', peakColumns), peakRows(devices));
-  await query(connection, 'devices/find_known_sources');
+  await query(connection, 'devices/collect_known_sources');
   const spans = roleSpanRows(await resolveRoles(connection, declared));
   await createTable(connection, 'role_span', jsonRowsSql('rows', roleSpanColumns), spans);
   await createTable(connection, 'role', loadSql('balance/find_role'));

@@ -19,8 +19,8 @@ const folders = new Map<string, ReadonlyMap<string, string>>();
 
 /**
  * Reads a statement of `sql/`, once for each process.
- * @param name folder and name of the statement, such as `rollup/find_pairs`: the line `-- name: find_pairs`
- *   begins it in one of the folder's chapters
+ * @param name folder and name of the statement, such as `rollup/collect_pairs`: the line
+ *   `-- name: collect_pairs` begins it in one of the folder's chapters
  * @throws TerminalError if there is none
  */
 export function loadSql(name: string): string {

@@ -7,7 +7,7 @@ const folders = readdirSync(sqlRoot);
 
 /**
  * The SQL that a module can read: all chapters of each folder of `sql` from which it names a statement, such
- * as `rollup/find_pairs`, and the migrations if it loads them.
+ * as `rollup/collect_pairs`, and the migrations if it loads them.
  * @param code the text of the module
  * @returns paths of files
  */

@@ -159,9 +159,16 @@ test('lengths of time, limits and shares have a name: a parameter, a macro or a 
   expect(found).toEqual([]);
 });
 
-test('a statement of the roll-up that is named find_ fills a table, and those that return rows have other names', () => {
-  const finding = [...readStatements(join(root, 'sql/rollup'))].filter(([name]) => name.startsWith('find_'));
-  expect(finding.filter(([, text]) => !/^(CREATE|INSERT)/m.test(text)).map(([name]) => name)).toEqual([]);
+test('a statement that fills a table is not named like one that returns rows', () => {
+  const returning = /\/(?:find|list|count|sum|answer|select|read)_/;
+  const all = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].map(([name, text]) => ({
+      name: `${folder}/${name}`,
+      changes: /^(?:CREATE|INSERT|UPDATE|DELETE|MERGE)\b/m.test(text),
+    })),
+  );
+  expect(all.filter(({ name, changes }) => changes && returning.test(name))).toEqual([]);
+  expect(all.filter(({ name, changes }) => !changes && name.includes('/collect_'))).toEqual([]);
 });
 
 describe('the head of a chapter', () => {
