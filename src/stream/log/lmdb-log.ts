@@ -16,6 +16,8 @@ interface LmdbLogOptions extends LogOptions {
   path: string;
   /** Free bytes on the disk of a path. */
   freeBytes?: (path: string) => number;
+  /** Address space that the log takes when it is opened. lmdb-js takes more if the file becomes larger. */
+  mapBytes?: number;
 }
 
 /** Address space, not disk space: the file grows as it is written, and trimmed pages are used again. */
@@ -40,11 +42,11 @@ let openLogs = 0;
  *   `TooManyLogs` if the process has too many files or logs open
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
-  const { path, freeBytes = freeBytesOnDisk } = options;
+  const { path, freeBytes = freeBytesOnDisk, mapBytes = MAP_BYTES } = options;
   mkdirSync(path, { recursive: true });
   requireSpace(path, freeBytes, TRIM_BYTES_MIN);
   requireOpenable(path, openLogs);
-  return createSequencedLog(openLmdbStore(path, freeBytes), options);
+  return createSequencedLog(openLmdbStore(path, freeBytes, mapBytes), options);
 }
 
 /** @throws TransientError `DiskFull` */
@@ -94,10 +96,10 @@ interface StoredHead {
 const HEAD_KEY = 'head';
 const OWNER_KEY = 'owner';
 
-function openLmdbStore(path: string, freeBytes: (path: string) => number): ChunkStore {
+function openLmdbStore(path: string, freeBytes: (path: string) => number, mapBytes: number): ChunkStore {
   const environment: RootDatabase = open({
     path,
-    mapSize: MAP_BYTES,
+    mapSize: mapBytes,
     // With overlapping syncs a chunk takes four times as long, and failures are not reported.
     overlappingSync: false,
     // With batches of event turns a failed commit also rejects a promise that cannot be caught, which ends

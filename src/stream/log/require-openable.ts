@@ -9,7 +9,7 @@ import { checkLmdbFile } from './check-lmdb-file.ts';
  * opening.
  */
 const SPARE_DESCRIPTORS = 16;
-/** Each open log takes 16 GiB of address space. A process has 128 TiB. */
+/** Each open log takes 16 GiB of address space, or more if its file is larger. A process has 128 TiB. */
 const LOGS_MAX = 6_000;
 
 /**

@@ -33,6 +33,25 @@ testLogConformance({
 const settings = { clock: systemClock, retentionMs: 3_600_000, cacheBytesMax: 1e6, logger: silentLogger };
 const writer = join(import.meta.dirname, 'append-forever.ts');
 
+test('a log that is larger than its address space grows, while it is read, and opens again', async () => {
+  const path = tempDir();
+  const mapBytes = 131_072;
+  const open = () => openLmdbLog({ ...settings, path, mapBytes });
+  const log = open();
+  const batch = telemetryBatch(500);
+  const counts: number[] = [];
+  for (let appended = 0; appended < 5; appended++) {
+    await log.append(batch);
+    counts.push((await allOffsets(log)).length);
+  }
+  expect(counts).toEqual(counts.map((_, index) => 500 * (index + 1)));
+  expect(statSync(join(path, 'data.mdb')).size).toBeGreaterThan(2 * mapBytes);
+  await log.close();
+  const again = open();
+  expect((await allOffsets(again)).length).toBe(2_500);
+  await again.close();
+});
+
 test('kill -9 at any moment loses no acknowledged message and serves no part of a message', async () => {
   const path = tempDir();
   const acknowledged = new Set<Offset>();
