@@ -1,5 +1,6 @@
 import type { CellState, HeatRow } from '../pictures/heat-map.tsx';
 import { flagName, sortFlags, worstRank } from '../words/flag-words.ts';
+import { identifierWords } from '../words/identifier-words.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { exactEnergy, formatShare } from '../words/number-words.ts';
 import { tellingFlags } from './day-quality.ts';
@@ -49,7 +50,7 @@ function wordsOf({ energyWh, flags, coverage, status, methods }: QualityOfDay, i
     ...(energyWh === undefined ? [] : [energyWh === null ? 'no energy' : exactEnergy(energyWh)]),
     status,
     `${formatShare(coverage)} measured`,
-    methods.join(' and ').replaceAll('_', ' '),
+    methods.map(identifierWords).join(' and '),
     ...sortFlags(tellingFlags(flags, isToday)).map(flagName),
   ].join(', ');
 }

@@ -5,6 +5,7 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { RARE_MS, useAnswer } from '../facts/use-answer.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { Shown } from '../parts/states.tsx';
+import { identifierWords } from '../words/identifier-words.ts';
 import { plural } from '../words/number-words.ts';
 import { longDay } from '../words/time-words.ts';
 
@@ -48,10 +49,10 @@ export function ConfigurationInForce() {
                       ),
                     },
                     { title: 'Source', cell: ({ source }) => source },
-                    { title: 'Role', cell: ({ role }) => role?.replaceAll('_', ' ') ?? 'none' },
+                    { title: 'Role', cell: ({ role }) => identifierWords(role ?? 'none') },
                     {
                       title: 'Role of negative energy',
-                      cell: ({ negativeRole }) => negativeRole?.replaceAll('_', ' ') ?? '',
+                      cell: ({ negativeRole }) => identifierWords(negativeRole ?? ''),
                     },
                     { title: 'Valid', cell: ({ from, to }) => validWords(from, to) },
                   ]}

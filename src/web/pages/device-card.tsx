@@ -12,6 +12,7 @@ import { LimitTable } from '../parts/limit-table.tsx';
 import { Loading } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
+import { identifierWords } from '../words/identifier-words.ts';
 import { shiftDay } from '../words/local-days.ts';
 import { longDay } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
@@ -75,7 +76,7 @@ export function DeviceCard({ row, closeHref }: { row: DeviceRow; closeHref: stri
         {listed && listed.sources.length > 0 && (
           <Fact name="Sources and roles">
             {listed.sources
-              .map(({ source, role }) => `${source}: ${role?.replace('_', ' ') ?? 'no role'}`)
+              .map(({ source, role }) => `${source}: ${identifierWords(role ?? 'no role')}`)
               .join(', ')}
           </Fact>
         )}

@@ -6,6 +6,7 @@ import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
 import { GapLine } from '../pictures/gap-line.tsx';
+import { identifierWords } from '../words/identifier-words.ts';
 import { countText, plural } from '../words/number-words.ts';
 
 type Gap = Gaps['gaps'][number];
@@ -53,8 +54,7 @@ export function PipelineGaps() {
                   },
                   {
                     title: 'Why',
-                    cell: ({ reason, note }) =>
-                      [reason.replaceAll('_', ' '), note].filter(Boolean).join(': '),
+                    cell: ({ reason, note }) => [identifierWords(reason), note].filter(Boolean).join(': '),
                   },
                 ]}
               />

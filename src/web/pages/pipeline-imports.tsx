@@ -5,6 +5,7 @@ import { ExactShare } from '../parts/exact-number.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
+import { identifierWords } from '../words/identifier-words.ts';
 import { countText, plural } from '../words/number-words.ts';
 
 type Import = Imports['imports'][number];
@@ -38,7 +39,7 @@ export function PipelineImports() {
                     title: 'Refused because of',
                     cell: ({ rejected }) =>
                       Object.entries(rejected)
-                        .map(([reason, count]) => `${reason.replaceAll('_', ' ')} (${countText(count)})`)
+                        .map(([reason, count]) => `${identifierWords(reason)} (${countText(count)})`)
                         .join(', '),
                   },
                   { title: 'Started', cell: ({ startedAt }) => <TimeAgo at={startedAt} /> },

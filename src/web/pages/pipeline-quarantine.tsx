@@ -9,6 +9,7 @@ import { useSend } from '../facts/use-send.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
+import { identifierWords } from '../words/identifier-words.ts';
 import { countText, plural } from '../words/number-words.ts';
 
 type Group = QuarantineAnswer['groups'][number];
@@ -69,15 +70,14 @@ function QuarantineGroup({ group, nameOf }: { group: Group; nameOf(device: strin
   return (
     <details class="group">
       <summary>
-        <strong>{reason.replaceAll('_', ' ')}</strong>:{' '}
-        {plural(count, kind === 'message' ? 'message' : 'value')}
+        <strong>{identifierWords(reason)}</strong>: {plural(count, kind === 'message' ? 'message' : 'value')}
         {devices > 0 && ` of ${plural(devices, 'device')}`}
       </summary>
       <p class="muted">
         From <DayTime at={firstAt} /> to <DayTime at={lastAt} />. {samples.length < count && 'Some of them:'}
       </p>
       <DataTable
-        caption={`Samples of ${reason.replaceAll('_', ' ')}`}
+        caption={`Samples of ${identifierWords(reason)}`}
         rows={samples.map((sample, index) => ({ ...sample, index }))}
         keyOf={({ index }) => String(index)}
         columns={[

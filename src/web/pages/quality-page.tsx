@@ -16,6 +16,7 @@ import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type CellState, HeatKey, HeatMap, type HeatRow } from '../pictures/heat-map.tsx';
 import { worstRank } from '../words/flag-words.ts';
+import { identifierWords } from '../words/identifier-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
 import type { ShownPeriod } from '../words/periods.ts';
@@ -238,7 +239,7 @@ function FlaggedTable(props: {
           cell: ({ value }) => <ExactShare share={value.coverage} />,
         },
         { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
-        { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
+        { title: 'Method', cell: ({ value }) => value.methods.map(identifierWords).join(', ') },
         { title: 'Status', cell: ({ value }) => <StatusWord status={value.status} /> },
       ]}
       file={{

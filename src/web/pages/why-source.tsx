@@ -6,6 +6,7 @@ import { ExactShare } from '../parts/exact-number.tsx';
 import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { WhyPicture } from '../pictures/why-picture.tsx';
 import { flagName, flagText, sortFlags } from '../words/flag-words.ts';
+import { identifierWords } from '../words/identifier-words.ts';
 import { exactEnergy } from '../words/number-words.ts';
 import { dayAndTime } from '../words/time-words.ts';
 import { CorrectionPanel } from './correction-panel.tsx';
@@ -114,7 +115,7 @@ function ResultFacts(props: {
             <dd>
               {result.table}.{result.field}
             </dd>
-            <dd class="muted">{result.method.replaceAll('_', ' ')}</dd>
+            <dd class="muted">{identifierWords(result.method)}</dd>
           </div>
           <div>
             <dt>Measured</dt>

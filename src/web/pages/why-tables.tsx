@@ -7,6 +7,7 @@ import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactShare } from '../parts/exact-number.tsx';
 import { FlagList } from '../parts/flag-list.tsx';
 import { flagName } from '../words/flag-words.ts';
+import { identifierWords } from '../words/identifier-words.ts';
 import { exactEnergy, formatValue } from '../words/number-words.ts';
 import { clockTimeToSecond, dayAndTime } from '../words/time-words.ts';
 
@@ -120,7 +121,7 @@ export function StreamTable({ source }: { source: ExplainedSource }) {
       keyOf={({ place }) => String(place)}
       columns={[
         { title: 'Field', cell: ({ table, field }) => `${table}.${field}` },
-        { title: 'Method', cell: ({ method }) => method.replaceAll('_', ' ') },
+        { title: 'Method', cell: ({ method }) => identifierWords(method) },
         { title: 'Unit', cell: ({ unit }) => unit },
         { title: 'Energy', isNumber: true, cell: ({ energyWh }) => <EnergyAmount wh={energyWh} /> },
         {

@@ -1,3 +1,5 @@
+import { identifierWords } from './identifier-words.ts';
+
 /**
  * How much a flag matters. `bad`: the energy cannot be trusted. `doubtful`: a part of the energy is a guess.
  * `noted`: the energy is right.
@@ -47,7 +49,7 @@ const plainNames: Readonly<Record<string, string>> = {
 
 /** The short name of a flag, or of an event of a register. */
 export function flagName(flag: string): string {
-  return plainNames[flag] ?? flag.replaceAll('_', ' ');
+  return plainNames[flag] ?? identifierWords(flag);
 }
 
 /**
