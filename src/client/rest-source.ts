@@ -1,4 +1,5 @@
 import type { Pool } from 'undici';
+import { tablePath } from '../contract/table-path.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { openOnce } from '../lib/open-once.ts';
@@ -84,7 +85,7 @@ const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 /** Creates a source for any compatible server. It connects at the first use. */
 export function createRestSource(options: RestSourceOptions): RestSource {
   const base = new URL(options.url);
-  const path = `${base.pathname.replace(/\/+$/, '')}/api/v1/tables/${encodeURIComponent(options.workgroup)}/${encodeURIComponent(options.table ?? '-')}/latest`;
+  const path = tablePath(base, options.workgroup, options.table ?? '-', 'latest');
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const bytesMax = options.bytesMax ?? 64 * MEBIBYTE;
   const clock = options.clock ?? systemClock;

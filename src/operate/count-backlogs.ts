@@ -1,4 +1,5 @@
 import type { UpstreamAddress } from '../backfill/backfill-request.ts';
+import { tablePath } from '../contract/table-path.ts';
 import { runAtATime } from '../lib/run-at-a-time.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
@@ -34,8 +35,9 @@ async function countFrom(
   offset: string | undefined,
 ): Promise<number | undefined> {
   const query = new URLSearchParams({ limit: '1', ...(offset !== undefined && { offset }) });
-  const path = `/api/v1/tables/${encodeURIComponent(workgroup)}/${encodeURIComponent(table)}/latest?${query}`;
-  const answer = await fetch(`${url.replace(/\/$/, '')}${path}`, {
+  const server = new URL(url);
+  const path = `${tablePath(server, workgroup, table, 'latest')}?${query}`;
+  const answer = await fetch(new URL(path, server), {
     headers: { prefer: 'wait=0', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     signal: AbortSignal.timeout(WITHIN_MS),
   });

@@ -8,6 +8,7 @@ import {
   withRetries,
 } from '../client/backoff.ts';
 import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
+import { tablePath } from '../contract/table-path.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
@@ -131,7 +132,7 @@ async function send(
   const base = new URL(url);
   const request = {
     origin: base.origin,
-    path: `${base.pathname.replace(/\/+$/, '')}/api/v1/tables/${encodeURIComponent(workgroup)}/${encodeURIComponent(table)}/messages`,
+    path: tablePath(base, workgroup, table, 'messages'),
     method: 'POST' as const,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(items),
