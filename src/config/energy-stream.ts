@@ -84,7 +84,7 @@ export type EnergyStream = z.output<typeof energyStreamSchema>;
 export type EnergyStreamInput = z.input<typeof energyStreamSchema>;
 
 /** The dimension of the values of a field. */
-function dimensionOf(method: EnergyMethod): 'energy' | 'power' {
+export function dimensionOf(method: EnergyMethod): 'energy' | 'power' {
   return method === 'power_curve' ? 'power' : 'energy';
 }
 

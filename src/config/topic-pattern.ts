@@ -27,11 +27,12 @@ export function parseTopicPattern(text: string): TopicPattern | { problem: strin
     filter: levels.map((level) => (level.includes('{') ? '+' : level)).join('/'),
     names,
     match(topic) {
-      const levels = topic.split('/');
-      if (levels.length < readers.length || (levels.length > readers.length && !isOpen)) return undefined;
+      const topicLevels = topic.split('/');
+      if (topicLevels.length < readers.length || (topicLevels.length > readers.length && !isOpen))
+        return undefined;
       const values: string[] = [];
       for (const [index, read] of readers.entries()) {
-        const found = read(levels[index]!);
+        const found = read(topicLevels[index]!);
         if (found === undefined) return undefined;
         values.push(...found);
       }

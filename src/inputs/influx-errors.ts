@@ -25,8 +25,17 @@ export class RefusedLinesError extends StreamError {
 /** Lines in the text of an error. Its list has more. */
 const SHOWN_MAX = 5;
 
-/** The words of the API of InfluxDB 2 for an error. */
-const codes: Partial<Record<StreamErrorCode, string>> = {
+/** Errors of reads of the stream. */
+type ReadErrorCode =
+  | 'InvalidOffset'
+  | 'InvalidTimestamp'
+  | 'InvalidLimit'
+  | 'DuplicateRequest'
+  | 'OffsetExpired'
+  | 'OffsetAhead';
+
+/** The words of the API of InfluxDB 2 for an error of a write. */
+const codes: Readonly<Record<Exclude<StreamErrorCode, ReadErrorCode>, string>> = {
   InvalidRequest: 'invalid',
   UnsupportedMediaType: 'invalid',
   AuthenticationRequired: 'unauthorized',
@@ -39,12 +48,14 @@ const codes: Partial<Record<StreamErrorCode, string>> = {
   RateLimited: 'too many requests',
   Draining: 'unavailable',
   StorageUnavailable: 'unavailable',
+  Internal: 'internal error',
 };
 
 /** The body of an error as clients of InfluxDB 2 read it. */
 export function influxError(error: StreamError): object {
   const lines = error instanceof RefusedLinesError ? { line: error.lines[0]?.line, lines: error.lines } : {};
-  return { code: codes[error.code] ?? 'internal error', message: error.message, ...lines };
+  const code = codes[error.code as keyof typeof codes];
+  return { code, message: error.message, ...lines };
 }
 
 /** The body of an error as clients of InfluxDB 1 read it. */

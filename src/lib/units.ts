@@ -65,9 +65,14 @@ export function parseUnit(text: string): string | undefined {
 
 /**
  * The problem with a unit, with the unit that is probably meant.
+ * @param hasMethods true if whoever wrote the unit can also choose a method that reads the other dimension
  * @returns undefined if there is no problem
  */
-export function unitProblem(dimension: 'energy' | 'power', unit: string): string | undefined {
+export function unitProblem(
+  dimension: 'energy' | 'power',
+  unit: string,
+  { hasMethods = true } = {},
+): string | undefined {
   if (unitFactor(dimension, unit) !== undefined) return undefined;
   const other = dimension === 'energy' ? 'power' : 'energy';
   const known = unitTable(dimension).map(([name]) => name);
@@ -79,7 +84,7 @@ export function unitProblem(dimension: 'energy' | 'power', unit: string): string
     const counterpart = known.includes(sibling)
       ? `${sibling} if it is ${dimension}`
       : `a unit of ${dimension}`;
-    return `"${unit}" is not a unit of ${dimension} but of ${other}; use ${counterpart}, or a method that reads ${other}`;
+    return `"${unit}" is not a unit of ${dimension} but of ${other}; use ${counterpart}${hasMethods ? `, or a method that reads ${other}` : ''}`;
   }
   return `"${unit}" is not a unit of ${dimension}; use one of ${known.join(', ')}`;
 }

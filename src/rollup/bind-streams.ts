@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { EnergyStream } from '../config/energy-stream.ts';
+import { dimensionOf, type EnergyStream } from '../config/energy-stream.ts';
 import { jsonPointer } from '../lib/json-pointer.ts';
 import { unitFactor, unitTable } from '../lib/units.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
@@ -239,7 +239,7 @@ async function fillSettings(connection: DuckDBConnection, streams: readonly Boun
 
 /** Whether a stream has energy or power, and how many Wh or W one unit of its values is. */
 function energyUnit({ method, unit, multiplier }: EnergyStream) {
-  const dimension = method === 'power_curve' ? 'power' : 'energy';
+  const dimension = dimensionOf(method);
   return { dimension, factor: unitFactor(dimension, unit)! * multiplier };
 }
 

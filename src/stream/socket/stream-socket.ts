@@ -261,6 +261,7 @@ function openServer(
     addTrailingSlash: false,
     serveClient: false,
     transports: ['websocket', 'polling'],
+    // With compression, engine.io would not send frames that are encoded once for all sockets.
     perMessageDeflate: false,
     httpCompression: false,
     maxHttpBufferSize: RECEIVED_BYTES_MAX,
