@@ -61,9 +61,8 @@ const FIRST_POLL_MS_MAX = 3 * SECOND_MS;
 /**
  * Starts the loop of a shard. News of the stream asks for `poll`, landed messages ask for `rollup`, and a
  * roll-up asks for `publish`. Each stage also runs without being asked, but rarely. All stages run once at
- * the beginning, `maintain` and `commit` a little later. The first roll-up waits for the first messages,
- * because the least time between two roll-ups is `pipeline.rollupEvery`, but not less than
- * `pipeline.publishEvery`.
+ * the beginning, `maintain` and `commit` a little later. Two roll-ups are at least `pipeline.rollupEvery`
+ * apart, and at least `pipeline.publishEvery`. So the first one waits for the first messages.
  */
 export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
