@@ -48,12 +48,22 @@ export function energyReader(
       `has no unit: name the column "${column.name}_kwh", add a column "unit", or use --unit kWh`,
     );
   const decimal = decimalOf(table, column, options, refusals);
+  /** Wh of one unit, or why it cannot be used. */
   const factors = new Map<string, number | string>();
+  let isChosenUnitRefused = false;
 
   function factorOf(unit: string): number | string {
     if (unit.length > 20) return `"${clipText(unit)}" is not a unit of energy, such as kWh`;
     const power = meanHours === undefined ? undefined : unitFactor('power', parseUnit(unit) ?? unit);
     return power === undefined ? energyFactor(unit) : power * meanHours!;
+  }
+
+  function refuseUnit(line: number, problem: string): void {
+    if (chosenUnit !== undefined) {
+      // It holds for the whole column, so it is refused once.
+      if (!isChosenUnitRefused) refusals.add(0, unitColumn?.name ?? column.name, problem);
+      isChosenUnitRefused = true;
+    } else if (unitColumn) refusals.add(line, unitColumn.name, problem);
   }
 
   return ({ line, cells }) => {
@@ -64,13 +74,7 @@ export function energyReader(
       factor = factorOf(unit);
       factors.set(unit, factor);
     }
-    if (typeof factor === 'string') {
-      if (unitColumn || chosenUnit !== undefined)
-        refusals.add(chosenUnit === undefined ? line : 0, unitColumn?.name ?? column.name, factor);
-      if (chosenUnit !== undefined) factors.set(unit, Number.NaN);
-      return undefined;
-    }
-    if (Number.isNaN(factor)) return undefined;
+    if (typeof factor === 'string') return void refuseUnit(line, factor);
     const number = parseNumber(text, { decimal });
     const refuse = (message: string) => void refusals.add(line, column.name, message);
     if (text === '') return refuse('is empty; write a number, or remove the row');

@@ -39,6 +39,18 @@ test.each([
   ).toBe(wh);
 });
 
+test('a wrong unit is told once if it is that of the column, and for each line if each has its own', () => {
+  const row = 'GRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2';
+  const told = (heading: string, rows: string[], unit?: string) =>
+    refusalOf(() =>
+      readMeters(`meter_code,interval_start,interval_end,${heading}\n${rows.join('\n')}`, {
+        options: { ...(unit && { unit }) },
+      }),
+    ).map((problem) => problem.split(': ')[0]);
+  expect(told('energy', [row, row, row], 'kvarh')).toEqual(['0:energy']);
+  expect(told('energy,unit', [`${row},kvarh`, `${row},kWh`, `${row},kvarh`])).toEqual(['2:unit', '4:unit']);
+});
+
 test('semicolons, decimal commas and dates with dots are found out', () => {
   const [row] = readMeters(
     'Meter;Start;End;Energy [kWh]\nGRID-1;17.05.2026 00:00;18.05.2026 00:00;"1.234,5"\n',
