@@ -1,11 +1,11 @@
 import { REGISTER_WH_MAX } from '../config/energy-stream.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
+import { DAY_MS, HOUR_MS, INTERVAL_MS, MINUTE_MS } from '../lib/time.ts';
 import type { RuleConstant } from './rule-constant-type.ts';
 
 /** Units of time, and the values and times that a reading can have (chapters 00, 10 and 20). */
 export const rangeConstants = {
   interval_ms: {
-    value: 15 * MINUTE_MS,
+    value: INTERVAL_MS,
     unit: 'ms',
     meaning: 'length of an interval',
     reason: "the field's load profile; the days of every time zone begin on a multiple of it",

@@ -15,19 +15,27 @@ export interface StreamNews {
   close(): void;
 }
 
+/** Those who want news. */
+function createListeners() {
+  const listeners: Array<(workgroupId: string) => void> = [];
+  return {
+    onAppended: (listener: (workgroupId: string) => void) => void listeners.push(listener),
+    notify(workgroupId: string) {
+      for (const listener of listeners) listener(workgroupId);
+    },
+  };
+}
+
 /** The news of a stream in this process, and of other processes with the same logs. */
 export async function newsOfStream(
   stream: Pick<Stream, 'onAppended' | 'headOf'>,
   redis: RedisConnection | undefined,
 ): Promise<StreamNews> {
-  const listeners: Array<(workgroupId: string) => void> = [];
-  const notify = (workgroupId: string) => {
-    for (const listener of listeners) listener(workgroupId);
-  };
+  const { onAppended, notify } = createListeners();
   stream.onAppended(notify);
   if (redis) await watchRedisLogs(redis, notify);
   return {
-    onAppended: (listener) => void listeners.push(listener),
+    onAppended,
     headOf: stream.headOf,
     close: () => undefined,
   };
@@ -43,12 +51,10 @@ export async function openStreamNews(
 ): Promise<StreamNews | undefined> {
   if (config.stream.log !== 'redis') return undefined;
   const redis = await openLogRedis(config, logger);
-  const listeners: Array<(workgroupId: string) => void> = [];
-  await watchRedisLogs(redis, (workgroupId) => {
-    for (const listener of listeners) listener(workgroupId);
-  });
+  const { onAppended, notify } = createListeners();
+  await watchRedisLogs(redis, notify);
   return {
-    onAppended: (listener) => void listeners.push(listener),
+    onAppended,
     headOf: (workgroupId) => readRedisHead(redis, workgroupId),
     close: redis.close,
   };

@@ -1,7 +1,7 @@
 import { plainDuration, plainNumber } from '../../explain/explain-words.ts';
 import type { Explained, ExplainedSource, Interval, Part } from '../../explain/explained-schema.ts';
 import { formatCountOf } from '../../lib/format-count.ts';
-import { formatInstant, HOUR_MS } from '../../lib/time.ts';
+import { formatInstant, HOUR_MS, INTERVAL_MS } from '../../lib/time.ts';
 import { formatRows, formatTable, section } from '../terminal/format-table.ts';
 import { elide, type Row, type ViewOptions, type WriteTime } from './readings-view.ts';
 
@@ -75,14 +75,14 @@ function describeHours(
 ): string {
   const byStart = new Map(intervals.map((one) => [Date.parse(one.start), one]));
   const hours: Stretch[] = [];
-  for (let fromMs = Date.parse(start); fromMs < Date.parse(end); fromMs += QUARTER_MS) {
+  for (let fromMs = Date.parse(start); fromMs < Date.parse(end); fromMs += INTERVAL_MS) {
     const { energyWh = 0, exactWh = null, coveredMilliseconds = 0 } = byStart.get(fromMs) ?? {};
     let hour = hours.at(-1);
     if (!hour || fromMs % HOUR_MS === 0) {
       hour = { fromMs, toMs: fromMs, energyWh: 0, measuredMs: 0 };
       hours.push(hour);
     }
-    hour.toMs += QUARTER_MS;
+    hour.toMs += INTERVAL_MS;
     hour.energyWh += exactWh === null ? energyWh : Number(exactWh);
     hour.measuredMs += coveredMilliseconds;
   }
@@ -96,8 +96,6 @@ function describeHours(
     hours.reduce(joinQuiet, []),
   );
 }
-
-const QUARTER_MS = HOUR_MS / 4;
 
 function joinQuiet(joined: Stretch[], hour: Stretch): Stretch[] {
   const last = joined.at(-1);

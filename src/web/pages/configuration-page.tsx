@@ -59,11 +59,11 @@ function Problems() {
 }
 
 function TokenList() {
-  const tokens = useAnswer<Tokens>('tokens', RARE_MS);
+  const answer = useAnswer<Tokens>('tokens', RARE_MS);
   return (
     <section class="card" aria-labelledby="tokens">
       <h2 id="tokens">Tokens</h2>
-      <Shown of={tokens} what="the tokens" height={100}>
+      <Shown of={answer} what="the tokens" height={100}>
         {({ tokens, total }) =>
           tokens.length === 0 ? (
             <Empty title="No tokens">
@@ -110,14 +110,14 @@ function TokenState({ state }: { state: Tokens['tokens'][number]['state'] }) {
 
 function AuditTrail() {
   const [before, setBefore] = useState<string | undefined>();
-  const entries = useAnswer<AuditEntries>(
+  const answer = useAnswer<AuditEntries>(
     `audit${before === undefined ? '' : `?before=${encodeURIComponent(before)}`}`,
     before === undefined ? SLOW_MS : 'once',
   );
   return (
     <section class="card" aria-labelledby="audit">
       <h2 id="audit">Who did what</h2>
-      <Shown of={entries} what="the audit log" height={200}>
+      <Shown of={answer} what="the audit log" height={200}>
         {({ entries, next }) =>
           entries.length === 0 ? (
             <Empty title="Nothing yet">Changes by people and by tokens are listed here.</Empty>
