@@ -4,7 +4,9 @@ import { runAtATime } from '../lib/run-at-a-time.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 
+/** Somebody waits for the status. A stream that is slower counts as one that cannot be asked. */
 const WITHIN_MS = 2 * SECOND_MS;
+/** So the status of many workgroups takes at most 26 s, even if every stream is slow. */
 const ASKED_MAX = 200;
 const ASKED_AT_ONCE = 16;
 
@@ -14,7 +16,8 @@ export type FindStream = (workgroupId: string) => Promise<UpstreamAddress | unde
 /**
  * Counts the messages that have not landed, by asking the streams. For workgroups whose worker does not
  * report it now.
- * @returns the count by workgroup; a workgroup whose stream cannot be asked is left out
+ * @returns the count by workgroup, without workgroups whose stream cannot be asked, and without those after
+ *   the first 200
  */
 export async function countBacklogs(
   statuses: ReadonlyArray<Pick<WorkgroupStatus, 'workgroupId' | 'poll'>>,
