@@ -314,6 +314,19 @@ describe('the messages', () => {
   });
 });
 
+test('each reading of a device has a message id of its own, also over midnight, and a repetition has the same', () => {
+  const times = new Map<string, string>();
+  for (const { item } of arrivalsThrough(siteOf(), startMs + 2 * DAY_MS)) {
+    if (!('data' in item)) continue;
+    const { msg_id: id, device, source = '', event_time } = item;
+    expect(Number.isSafeInteger(id)).toBe(true);
+    const key = `${device} ${id}`;
+    expect(times.get(key) ?? `${source} ${event_time}`).toBe(`${source} ${event_time}`);
+    times.set(key, `${source} ${event_time}`);
+  }
+  expect(times.size).toBeGreaterThan(1_000);
+});
+
 test('the configuration accepts the streams and devices of a site', () => {
   const { energyStreams, devices, timezone } = siteOf({ devices: 8 });
   const config = configSchema.parse({ workgroups: [{ id: 'demo', timezone, energyStreams, devices }] });
