@@ -166,12 +166,7 @@ function scopeName(request: FastifyRequest, { id }: WorkgroupConfig): string {
 const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
   const { device } = request.query as Parameters;
   const whole = workgroupScope(workgroup);
-  if (device !== undefined) {
-    const id = findDevice(workgroup, device);
-    if (id === undefined || (devices !== 'all' && !devices.has(id)))
-      throw unknownDevice(device, visibleNamed({ devices }, workgroup), devices === 'all' ? [] : devices);
-    return deviceScope(whole, id);
-  }
+  if (device !== undefined) return scopeOfDevice(whole, workgroup, device, devices);
   if (devices !== 'all')
     throw new StreamError(
       'InsufficientScope',
@@ -197,14 +192,22 @@ const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
       `${quote(name)} has meters alone, and a balance is of devices; list them in the configuration`,
     );
   if (device === undefined) return whole;
-  const id = findDevice(workgroup, device);
-  const part = id === undefined ? undefined : deviceScope(whole, id);
-  if (!part || part.members.length === 0) {
-    const members = new Set(whole.members.flatMap((member) => member.device ?? []));
-    throw unknownDevice(device, visibleNamed({ devices: members }, workgroup), members);
-  }
-  return part;
+  const members = holdsAll(whole) ? 'all' : new Set(whole.members.flatMap((member) => member.device ?? []));
+  return scopeOfDevice(whole, workgroup, device, members);
 };
+
+/** The part of a scope that is one device. @param devices the devices of the scope that the caller can see */
+function scopeOfDevice(
+  whole: BalanceScope,
+  workgroup: WorkgroupConfig,
+  device: string,
+  devices: Authorization['devices'],
+): BalanceScope {
+  const id = findDevice(workgroup, device);
+  if (id === undefined || (devices !== 'all' && !devices.has(id)))
+    throw unknownDevice(device, visibleNamed({ devices }, workgroup), devices === 'all' ? [] : devices);
+  return deviceScope(whole, id);
+}
 
 /** @param named the devices whose names the caller can see */
 function unknownDevice(

@@ -26,8 +26,8 @@ test('a token of device groups sees the balance of its devices and of sites that
     energies,
   );
   const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
-  const status = async (path: string) => {
-    const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`, { token });
+  const status = async (path: string, as = token) => {
+    const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`, { token: as });
     return [
       response.status,
       response.status === 200 ? '' : ((await response.json()) as { message: string }).message,
@@ -47,6 +47,10 @@ test('a token of device groups sees the balance of its devices and of sites that
     404,
     'device: there is no device "nobody" here; the devices are roof',
   ]);
+  expect(await status(`sites/mine/balance?${range}&device=nobody`)).toEqual([
+    404,
+    'device: there is no device "nobody" here; the devices are roof',
+  ]);
   expect(await status(`sites/all/balance?${range}`)).toEqual([
     404,
     'site: there is no site "all"; the sites are mine',
@@ -54,6 +58,21 @@ test('a token of device groups sees the balance of its devices and of sites that
   expect(await status(`sites/everything/balance?${range}`)).toEqual([
     404,
     'site: there is no site "everything"; the sites are mine',
+  ]);
+  expect(
+    await Promise.all(
+      ['mine', 'all', 'everything'].map((site) =>
+        status(`sites/${site}/balance?${range}&device=meter`, at.token),
+      ),
+    ),
+  ).toEqual([
+    [404, 'device: there is no device "meter" here; the devices are roof'],
+    [200, ''],
+    [200, ''],
+  ]);
+  expect(await status(`sites/everything/balance?${range}&device=nobody`, at.token)).toEqual([
+    404,
+    'device: there is no device "nobody" here; the devices are roof, meter',
   ]);
   const reader = await at.issue({ permissions: ['data:write'] });
   const response = await at.get(`/api/v1/orgs/${WORKGROUP}/balance?${range}`, { token: reader });
