@@ -12,6 +12,7 @@ import {
 } from '../../src/lib/durable-files.ts';
 import { folderMode, tooOpenMode } from '../../src/lib/private-files.ts';
 import { readNamedFile } from '../../src/lib/read-named-file.ts';
+import { otherDisk, otherDiskDir } from '../support/other-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test('a private file can be read by its user only, and does not replace another', () => {
@@ -59,6 +60,20 @@ test('file systems without links, or of another disk, get a copy', () => {
     false,
   ]);
 });
+
+test.runIf(otherDisk)(
+  'a second name on another disk is a copy, and does not replace another file',
+  async () => {
+    const [folder, other] = [tempDir(), otherDiskDir()];
+    const [from, to] = [join(folder, 'from'), join(other, 'to')];
+    writeFileSync(from, 'content');
+    await linkOrCopyWhole(from, to);
+    writeFileSync(from, 'changed');
+    await linkOrCopyWhole(join(folder, 'from'), to);
+    expect(readFileSync(to, 'utf8')).toBe('content');
+    expect(readdirSync(other)).toEqual(['to']);
+  },
+);
 
 test('the SHA-256 of a file is that of its bytes', async () => {
   const path = join(tempDir(), 'file');
