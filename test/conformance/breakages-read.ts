@@ -224,6 +224,13 @@ export const readCases: Case[] = [
     }),
   },
   {
+    name: 'the tail that is named for an offset past it is past it, too',
+    fails: ['offset.ahead'],
+    ...onError('OffsetAhead', ({ body }) => {
+      body.nextOffset = BigInt(body.nextOffset as bigint) + 1n;
+    }),
+  },
+  {
     name: 'an offset past the tail is waited for',
     fails: ['offset.ahead'],
     ...onError('OffsetAhead', (answer) => {

@@ -206,11 +206,12 @@ describe('a server that is broken in one way', () => {
 
   test.runIf(isFull)('fails the rules on sockets', async () => {
     const { target } = await setUp();
+    const cases = socketCases(target.token, target.restrictedToken!);
     const failures = await Promise.all([
-      ...socketCases.map((breakage) => failuresOf(breakage, target, sockets)),
+      ...cases.map((breakage) => failuresOf(breakage, target, sockets)),
       failuresOf(heartbeatCase, { ...target, slow: true }, rulesOf('socket.heartbeat')),
     ]);
-    expect(Object.fromEntries(failures)).toEqual(expected([...socketCases, heartbeatCase]));
+    expect(Object.fromEntries(failures)).toEqual(expected([...cases, heartbeatCase]));
   });
 
   test.runIf(isFull)('fails the rules on time', async () => {
@@ -237,7 +238,7 @@ describe('a server that is broken in one way', () => {
       ...otherCases(target),
       ...waitCases,
       ...sizeCases,
-      ...socketCases,
+      ...socketCases(target.token, target.restrictedToken!),
       frameCase,
       heartbeatCase,
       holdCase,
