@@ -1,6 +1,8 @@
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openRedisConnection } from '../../src/redis/redis-connection.ts';
+import { freePort } from '../support/free-port.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
@@ -34,4 +36,19 @@ test.each(['stream', 'queue'] as const)('a wrong password names the setting of t
     code: 'RedisRefused',
     message: expect.stringContaining(`the user or the password in ${use}.redisUrl is wrong`),
   });
+});
+
+test('a server that is refused keeps no connection', async () => {
+  const cluster = await startRedis({ 'cluster-enabled': 'yes', 'cluster-port': String(await freePort()) });
+  onTestFinished(() => cluster.stop());
+  const redis = new Redis(cluster.url);
+  onTestFinished(() => redis.disconnect());
+  await expect(openRedisConnection({ url: cluster.url, logger: silentLogger })).rejects.toMatchObject({
+    code: 'RedisCluster',
+  });
+  const clients = async () =>
+    String(await redis.client('LIST'))
+      .trim()
+      .split('\n').length;
+  await until('only the client of the test is left', async () => (await clients()) === 1, 5_000);
 });
