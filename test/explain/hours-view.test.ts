@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { describeEnergy } from '../../src/cli/explain/explain-energy-view.ts';
+import type { ExplainedSource, Interval } from '../../src/explain/explained-schema.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
+import { linesOf } from './explained-page.ts';
+
+/** The lines of two hours, whose first one has these quarters of an hour. */
+function hoursOf(quarters: ReadonlyArray<Pick<Interval, 'energyWh' | 'exactWh'>>): string[] {
+  const intervals = quarters.map((quarter, index) => ({
+    ...quarter,
+    start: `2026-07-01T00:${String(index * 15).padStart(2, '0')}:00.000Z`,
+    coveredMilliseconds: 15 * MINUTE_MS,
+  }));
+  const [page] = describeEnergy(
+    { boundaries: null, intervals } as unknown as ExplainedSource,
+    { start: '2026-07-01T00:00:00.000Z', end: '2026-07-01T02:00:00.000Z' },
+    Object.assign((time: string) => time.slice(11, 16), { toSecond: String }),
+    { all: false },
+  );
+  return linesOf(`\n${page}`, 'Energy by the hour').slice(1);
+}
+
+test('the energy of an hour is the sum of its quarters before they are rounded', () => {
+  const quarter = { energyWh: 0, exactWh: '0.4' };
+  expect(hoursOf([quarter, quarter, quarter, quarter])).toEqual([
+    '00:00 | 01:00 | 1.6',
+    '01:00 | 02:00 | 0 | not measured',
+  ]);
+  // The parts of a register are whole Wh.
+  const whole = { energyWh: 3, exactWh: null };
+  expect(hoursOf([whole, whole, quarter])[0]).toBe('00:00 | 01:00 | 6.4 | 45 min of it measured');
+});
