@@ -32,6 +32,21 @@ test('an owner that was replaced sends nothing more, and its successor repeats n
   expect(receiver.received.map(({ json }) => json.count)).toEqual([1, 1]);
 });
 
+test('a worker that has lost the workgroup lists the alerts of its successor', async () => {
+  const receiver = await startReceiver();
+  const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
+  const old = openWatch(settings);
+  old.facts.silences = silent('d1');
+  await old.round();
+  const next = openWatch(settings, { store: old.store });
+  next.facts.silences = silent('d2');
+  await next.round();
+  old.owner.isOwner = false;
+  await old.round();
+  const open = (await old.watch.state()).alarms.filter(({ endedAtMs }) => endedAtMs === null);
+  expect(open.map(({ subject }) => subject)).toEqual(['d2']);
+});
+
 test.runIf(isFull)(
   'a message under way at a handover is sent again by the successor with the same key',
   async () => {
