@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ASLEEP_MS_MAX } from '../../src/warehouse/shard-status.ts';
 import type { DayDetails, Profiles, Variance } from '../../src/web/facts/answers.ts';
-import { budgetColumns, daysLeftOut } from '../../src/web/facts/budget-columns.ts';
+import { budgetColumns, daysLeftOut, newestDays } from '../../src/web/facts/budget-columns.ts';
 import { deviceKind } from '../../src/web/facts/device-kind.ts';
 import { countKinds, deviceRows, energyOfDays } from '../../src/web/facts/device-rows.ts';
 import { lastQuarter } from '../../src/web/facts/overview-facts.ts';
@@ -97,6 +97,16 @@ test('the budget of a day stands beside its energy, and days without one of them
     [null, 'future', 100, undefined],
   ]);
   expect(daysLeftOut(variance, '2026-11-22').map((one) => one.day)).toEqual(['2026-11-20', '2026-11-21']);
+});
+
+test('of days that are left out the 8 newest ones are named, the newest first', () => {
+  const days = ['01', '02', '03', '04', '05', '06', '07', '08', '09'].map((day) => ({
+    ...{ day, reason: 'there is no budget for it' },
+  }));
+  const { named, earlier } = newestDays(days);
+  expect(named.map(({ day }) => day)).toEqual(['09', '08', '07', '06', '05', '04', '03', '02']);
+  expect(earlier).toBe(1);
+  expect(newestDays(days.slice(0, 2))).toEqual({ named: [days[1], days[0]], earlier: 0 });
 });
 
 test('a month says how many of its days are left out', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { linesOf, type Point } from '../../src/web/facts/why-points.ts';
+import { linesOf, type Point, pointsWithin } from '../../src/web/facts/why-points.ts';
 import { placeTicks } from '../../src/web/pictures/place-ticks.ts';
 import { listDays } from '../../src/web/words/local-days.ts';
 import { dayTick } from '../../src/web/words/time-words.ts';
@@ -28,6 +28,11 @@ describe('the labels of an axis', () => {
     expect(shown(['Nov 2025', 'Dec', 'Jan 2026'], 80)).toEqual(['Nov 2025', 'Dec', 'Jan 2026']);
     expect(shown(['', ''], 10)).toEqual([]);
   });
+});
+
+test('a reading at either midnight can be chosen, and one of another day cannot', () => {
+  const points = [-1, 0, 5, 10, 11].map((ms) => ({ ms })) as Point[];
+  expect(pointsWithin(points, { startMs: 0, endMs: 10 }).map(({ ms }) => ms)).toEqual([0, 5, 10]);
 });
 
 describe('the line of a register', () => {

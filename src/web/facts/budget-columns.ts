@@ -96,6 +96,16 @@ export function incompleteDays(
     }));
 }
 
+const DAYS_NAMED = 8;
+
+/**
+ * The newest days of a list, the newest first, and the number of those before.
+ * @param days in order of time
+ */
+export function newestDays(days: readonly LeftOut[]): { named: LeftOut[]; earlier: number } {
+  return { named: days.slice(-DAYS_NAMED).toReversed(), earlier: Math.max(0, days.length - DAYS_NAMED) };
+}
+
 export function variancePath(site: string, { from, to }: ShownPeriod): string {
   return `sites/${encodeURIComponent(site)}/variance?startDate=${from}&endDate=${to}`;
 }

@@ -50,6 +50,14 @@ function isBeginOf({ ms, value }: Point, segment: { ms: number; wh: number }): b
   return ms === segment.ms && Math.abs(value - segment.wh) < 1;
 }
 
+/** The points that can be chosen: those of the day, and those at its two ends. */
+export function pointsWithin(
+  points: readonly Point[],
+  { startMs, endMs }: { startMs: number; endMs: number },
+): Point[] {
+  return points.filter(({ ms }) => ms >= startMs && ms <= endMs);
+}
+
 /** The point nearest to an instant; one that is not used is preferred within a small distance. */
 export function nearestPoint(points: readonly Point[], ms: number, reachMs: number): Point | undefined {
   let best: { point: Point; distance: number } | undefined;

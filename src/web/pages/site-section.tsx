@@ -7,6 +7,7 @@ import {
   daysLeftOut,
   incompleteDays,
   type LeftOut,
+  newestDays,
   variancePath,
 } from '../facts/budget-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
@@ -178,26 +179,22 @@ function ReconciliationSentence({ total }: { total: Reconciliation['total'] }) {
   );
 }
 
-const DAYS_NAMED = 8;
-
 /** A list of days that are left out, each with the reason. */
 function LeftOutDays({ title, days }: { title: string; days: readonly LeftOut[] }) {
   const { workgroup } = useContext(PageWorkContext);
   if (days.length === 0) return null;
-  const newestDays = days.slice(-DAYS_NAMED).toReversed();
+  const { named, earlier } = newestDays(days);
   return (
     <>
       <h3>{title}</h3>
       <ul class="plain">
-        {newestDays.map(({ day, reason }) => (
+        {named.map(({ day, reason }) => (
           <li key={day}>
             <a href={linkTo(workgroup.id, 'day', { day })}>{longDay(day)}</a>: {reason}
           </li>
         ))}
       </ul>
-      {days.length > DAYS_NAMED && (
-        <p class="muted">And {plural(days.length - DAYS_NAMED, 'earlier day')}.</p>
-      )}
+      {earlier > 0 && <p class="muted">And {plural(earlier, 'earlier day')}.</p>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { Explained, ExplainedSource } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
-import { nearestPoint, type Point, pointsOf, spanOf } from '../facts/why-points.ts';
+import { nearestPoint, type Point, pointsOf, pointsWithin, spanOf } from '../facts/why-points.ts';
 import { formatValue, plural } from '../words/number-words.ts';
 import { minuteMs } from '../words/time-units.ts';
 import { clockTimeToSecond } from '../words/time-words.ts';
@@ -50,7 +50,7 @@ export function WhyPicture(props: {
   const place = placeWhy(explained, { low, high, isPower }, width);
   const { startMs, endMs } = place;
   const unused = points.filter(({ reading }) => reading.fate !== 'used');
-  const listed = points.filter(({ ms }) => ms >= startMs && ms <= endMs);
+  const listed = pointsWithin(points, place);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && active && workgroup.mayCorrect) onPick(spanOf(active.reading.time));
     const next = pointAfterKey(event, { active, points: listed, endMs });
