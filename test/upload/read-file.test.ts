@@ -138,3 +138,21 @@ test.each(['a.csv', 'a.xlsx'])('the error for a missing %s names it', async (nam
     new RegExp(`${name} has a problem:\\n.*cannot be read \\(ENOENT\\)`),
   );
 });
+
+test('a fault of ours is thrown as it is, and a file that there is not is refused', async () => {
+  const fault = new TypeError('a fault');
+  const workbook = {
+    sheet: undefined,
+    onNote: () => {
+      throw fault;
+    },
+  };
+  const request = { topic: 'meter-data', meters, options: {} } as const;
+  const rows = '<row r="1"><c><v>1</v></c></row>';
+  const path = fileOf('a.xlsx', workbookOf({ May: rows, June: rows }));
+  expect(await readUploadFile(path, request, workbook).catch((error: unknown) => error)).toBe(fault);
+  for (const name of ['none.xlsx', 'none.csv'])
+    await expect(readUploadFile(join(tempDir(), name), request, workbook)).rejects.toMatchObject({
+      message: expect.stringContaining('cannot be read (ENOENT)'),
+    });
+});
