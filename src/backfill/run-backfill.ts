@@ -141,7 +141,7 @@ async function fillAll(
         const filled = await fillFromStream(shard, backfillId, piece, {
           source: run.source,
           interpret: interpreterOf(shard, run),
-          defaultTable: defaultTable(run.workgroup),
+          defaultTable: run.workgroup.upstream?.table,
           table: request.source === 'stream' ? request.table : undefined,
           lakeDir: run.lakeDir,
           messagesMax: request.messagesPerSecond,
@@ -195,16 +195,12 @@ async function outcomeOf(
 
 /** A separate interpreter, because another one reuses its columns while this one waits. */
 export function interpreterOf({ names }: Shard, { workgroup }: Pick<BackfillOptions, 'workgroup'>) {
-  return createInterpreter(names, { defaultTable: defaultTable(workgroup) });
-}
-
-function defaultTable({ upstream }: WorkgroupConfig): string | undefined {
-  return upstream?.table === '-' ? undefined : upstream?.table;
+  return createInterpreter(names, { defaultTable: workgroup.upstream?.table });
 }
 
 function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
   const { energyStreams } = workgroup;
-  return { lakeDir, energyStreams, clock, defaultTable: defaultTable(workgroup) };
+  return { lakeDir, energyStreams, clock, defaultTable: workgroup.upstream?.table };
 }
 
 /** How much of a piece is finished. */

@@ -10,7 +10,10 @@ import type { ErrorOutcome, ReadOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 
 interface InterpretOptions {
-  /** The table of messages that name no table, for a reader of one table. */
+  /**
+   * The table of messages that name no table. The name `-` stands for all tables, so with it these messages
+   * are refused.
+   */
   defaultTable?: string | undefined;
   /** The largest size of a decompressed answer. */
   bytesMax?: number;

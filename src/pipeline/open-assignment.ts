@@ -46,8 +46,7 @@ export async function openAssignment(
     clock,
     logger,
   });
-  const table = workgroup.upstream?.table;
-  const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
+  const interpret = createInterpreter(shard.names, { defaultTable: workgroup.upstream?.table });
   const position = await storedPosition(shard);
   const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
   const imports = createImportJob(shard, {

@@ -5,6 +5,7 @@ import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { createInterpreter } from '../../src/client/interpret.ts';
 import type { RawAnswer } from '../../src/client/rest-source.ts';
+import { WILDCARD_TABLE } from '../../src/contract/messages.ts';
 import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/stream-errors.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { rounds } from '../support/rounds.ts';
@@ -125,12 +126,17 @@ describe('batches', () => {
     }
   });
 
-  test('messages without a table belong to the table of the reader', () => {
+  test('messages without a table belong to the table that is read, and to none if all tables are read', () => {
     const { table: _, ...bare } = message;
-    const names = createNameTable();
-    const outcome = createInterpreter(names, { defaultTable: 'grid' })(answer([bare]));
-    if (outcome.kind !== 'batch') throw new Error(outcome.code);
-    expect(columnsToMessages(outcome.columns, names)[0]!.table).toBe('grid');
+    const tablesOf = (defaultTable: string | undefined) => {
+      const names = createNameTable();
+      const outcome = createInterpreter(names, { defaultTable })(answer([bare, message]));
+      if (outcome.kind !== 'batch') throw new Error(outcome.code);
+      return columnsToMessages(outcome.columns, names).map(({ table }) => table);
+    };
+    expect(tablesOf('grid')).toEqual(['grid', 'solar']);
+    expect(tablesOf(WILDCARD_TABLE)).toEqual(['solar']);
+    expect(tablesOf(undefined)).toEqual(['solar']);
   });
 
   test('one bad message does not affect the others', () => {
