@@ -46,3 +46,13 @@ test('a workgroup whose stream refuses, does not tell or cannot be asked is left
   const failing = () => Promise.reject(new Error('it is locked'));
   expect(await countBacklogs([status('home')], failing)).toEqual(new Map());
 });
+
+test('of many workgroups only the first 200 are asked', async () => {
+  const asked: string[] = [];
+  const many = Array.from({ length: 201 }, (_, index) => status(`w${index}`));
+  await countBacklogs(many, async (workgroupId) => {
+    asked.push(workgroupId);
+    return undefined;
+  });
+  expect(asked).toEqual(many.slice(0, 200).map(({ workgroupId }) => workgroupId));
+});

@@ -183,6 +183,11 @@ test('files that crashes have left are deleted when no process can still use the
   expect((await retain(at, true)).orphans).toEqual(left.slice(1));
   expect((await retain(at)).orphans).toEqual(left.slice(1));
   for (const path of left) expect(existsSync(join(at.paths.root, path))).toBe(false);
+  // A clock that was set back does not put the next search off.
+  writeFileSync(join(at.paths.root, left[1]!), '');
+  utimesSync(join(at.paths.root, left[1]!), hourAgo, hourAgo);
+  at.clock.set(at.clock.now() - SECOND_MS);
+  expect((await retain(at)).orphans).toEqual(left.slice(1));
   expect(await at.analyse('SELECT count(*) FROM messages')).toEqual([[4n]]);
 });
 
