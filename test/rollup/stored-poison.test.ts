@@ -86,7 +86,8 @@ test('rejected readings are counted by day with samples, nulls without samples, 
       event_time: new Date(START_MS + (from + index) * 1_000).toISOString(),
       data: data as never,
     }));
-  for (let post = 0; post < 3; post += 1) {
+  // Neither the earliest nor the latest ones come first or last.
+  for (const post of [2, 0, 3, 1]) {
     await landReadings(shard, [
       ...bad(50, { net: 1e19 }, post * 100),
       ...bad(40, { net: null }, 1_000 + post * 100),
@@ -96,14 +97,15 @@ test('rejected readings are counted by day with samples, nulls without samples, 
   const rows = await rowsOf(
     shard,
     `SELECT reason, readings::INTEGER AS readings, len(samples) AS samples, samples[1]."text" AS sample,
-       (last_ms - first_ms)::INTEGER AS span_ms FROM rejected_reading ORDER BY reason`,
+       (first_ms - ${START_MS})::INTEGER AS from_ms, (last_ms - ${START_MS})::INTEGER AS to_ms
+     FROM rejected_reading ORDER BY reason`,
   );
   expect(rows).toEqual([
-    { reason: 'null', readings: 120, samples: 0n, sample: null, span_ms: 239_000 },
-    { reason: 'out_of_range', readings: 150, samples: 20n, sample: '1e+19', span_ms: 249_000 },
+    { reason: 'null', readings: 160, samples: 0n, sample: null, from_ms: 1_000_000, to_ms: 1_339_000 },
+    { reason: 'out_of_range', readings: 200, samples: 20n, sample: '1e+19', from_ms: 0, to_ms: 349_000 },
   ]);
   const status = await shard.status();
-  expect(status).toMatchObject({ quarantined: 270, quarantinedByReason: { out_of_range: 150, null: 120 } });
+  expect(status).toMatchObject({ quarantined: 360, quarantinedByReason: { out_of_range: 200, null: 160 } });
   expect(await rowsOf(shard, 'FROM quarantine')).toEqual([]);
 });
 
