@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type datasets, selectOf } from '../../src/publish/datasets.ts';
+import { declareDays } from '../../src/publish/declared-days.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../../src/warehouse/query.ts';
 import { deviceId } from '../support/messages.ts';
@@ -107,6 +108,25 @@ test('a partition that has changed twice is written once', async () => {
     { dataset: 'daily_energy', partition: '2026-11' },
     // An empty warehouse marks it.
     { dataset: 'quarantine', partition: 'schema' },
+  ]);
+});
+
+test('a day that the zone skipped is no local day', async () => {
+  const rows = await warehouse().transaction(async (connection) => {
+    const days = ['2011-12-29', '2011-12-31'].map(
+      (day) => `('${day}', '${deviceId(1)}', 'pv', 5, 'total_energy', 1, 0, 1, 'final', 1, 0, 1)`,
+    );
+    await connection.run(`INSERT INTO daily_energy VALUES ${days.join(', ')}`);
+    await declareDays(connection, { timezone: 'Pacific/Apia' });
+    return queryText(
+      connection,
+      `SELECT day::VARCHAR AS day, epoch_ms(day_start)::DOUBLE AS start_ms, epoch_ms(day_end)::DOUBLE AS end_ms FROM (${selectOf('local_day')})`,
+    );
+  });
+  const skippedMs = Date.UTC(2011, 11, 30, 10);
+  expect(rows).toEqual([
+    { day: '2011-12-29', start_ms: skippedMs - 24 * HOUR_MS, end_ms: skippedMs },
+    { day: '2011-12-31', start_ms: skippedMs, end_ms: skippedMs + 24 * HOUR_MS },
   ]);
 });
 
