@@ -106,8 +106,7 @@ LIMIT $units_max::BIGINT;
 SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FROM series GROUP BY device;
 
 -- name: find_source_clashes
--- Returns sources to which a stream books its energy (as) although messages of the same table name them too,
--- for another stream.
+-- Returns sources that two streams of a table fill: one by `as`, the other because its messages name them.
 -- Columns:
 --   position                of the stream with as
 --   source, device

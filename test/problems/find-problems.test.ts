@@ -6,7 +6,7 @@ import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, landReadings } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { isSoak, sampled } from '../support/rounds.ts';
+import { sampled } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
@@ -210,32 +210,32 @@ for (const [what, device] of sampled(
   });
 
 // report/booked-as.test.ts has booked sources.
-test.runIf(isSoak)(
-  'a source that a field is booked as is one source of each device, and no other field is that source',
-  async () => {
-    const energyStreams = [
-      { ...total, as: 'import' },
-      { ...total, field: 'out', as: 'export' },
-    ];
-    const both = (index: number) => ({ total: 1_000 * index, out: 500 * index });
-    const rejected = everySixHours(1, () => ({ total: 'broken' }), { store_time: '2024-06-02T00:00:00Z' });
-    expect(await problemsOf({ energyStreams }, [...everySixHours(3, both), ...rejected])).toEqual({});
-
-    const named = (source: string) => everySixHours(3, both, { device: OTHER, source });
-    expect(await problemsOf({ energyStreams }, [...named('a'), ...named('b')])).toEqual({
-      'energyStreams.0.as': `device ${OTHER} sends "total" for the sources "a" and "b", and all become the source "import": remove as, or choose a field that only one of them has`,
-      'energyStreams.1.as': expect.stringContaining('sends "out" for the sources "a" and "b"'),
-    });
-
-    const other = { ...total, field: 'today' };
-    const today = everySixHours(3, (index) => ({ today: index }), { source: 'import' });
-    expect(
-      await problemsOf({ energyStreams: [...energyStreams, other] }, [...everySixHours(3, both), ...today]),
-    ).toEqual({
-      'energyStreams.0.as': `messages of table "solar" also name a source "import", for example of device ${DEVICE}, whose "today" energyStreams.2 reads: each day of the source would use only one of them; choose another name`,
-    });
+testStreams('a source that a field is booked as is one source of each device', (own) => ({
+  energyStreams: [{ ...total, table: own.table, as: 'import' }],
+  readings: [
+    ...growingOf(own),
+    ...everySixHours(1, () => ({ total: 'broken' }), { ...own, store_time: '2024-06-02T00:00:00Z' }),
+    ...['a', 'b'].flatMap((source) => growingOf({ ...own, device: OTHER, source })),
+  ],
+  expected: {
+    'energyStreams.0.as': `device ${OTHER} sends "total" for the sources "a" and "b", and all become the source "import": remove as, or choose a field that only one of them has`,
   },
-);
+}));
+
+for (const [what, other] of Object.entries({ 'the same': '', another: 'grid' }))
+  testStreams(`a source that is booked may only be named in another table: in ${what}`, (own) => {
+    const table = own.table + other;
+    const named = { ...own, table, source: 'import' };
+    const clash = `^messages of table "${table}" also name a source "import", for example of device ${own.device}, whose "today" energyStreams.\\d+ reads: each day of the source would use only one of them; choose another name$`;
+    return {
+      energyStreams: [
+        { ...total, table: own.table, as: 'import' },
+        { ...total, table, field: 'today' },
+      ],
+      readings: [...growingOf(own), ...everySixHours(3, (index) => ({ today: index }), named)],
+      expected: other ? {} : { 'energyStreams.0.as': expect.stringMatching(clash) },
+    };
+  });
 
 testStreams('a register that shows more than its modulus cannot have that size', (own) => ({
   energyStreams: [{ ...total, table: own.table, modulus: 1_500 }],
