@@ -97,8 +97,8 @@ SELECT DISTINCT series.stream_id, series.device::VARCHAR AS device, series.sourc
 FROM touched JOIN series USING (series_id)
 ORDER BY ALL;
 
--- name: list_omitted_days
--- Returns the UTC days on which omitted series have new readings, in order.
+-- name: list_omitted_ranges
+-- Returns the time of the new readings of omitted series: a range for each UTC day, in order.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms
 FROM incoming WHERE series_id IN (SELECT series_id FROM omitted_series)
 GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
@@ -200,7 +200,7 @@ SELECT count(*) AS count FROM day_change;
 UPDATE set_aside SET error = $error, program_version = $version
 WHERE stream_id = $stream_id AND device = $device::UUID AND source = $source;
 
--- name: set_aside
+-- name: store_set_aside
 -- Sets a series aside, if it is not yet. $now_ms: the current time. $error, $version: see table set_aside.
 INSERT INTO set_aside BY NAME
 SELECT $stream_id AS stream_id, $device::UUID AS device, $source AS source, $now_ms::BIGINT AS since_ms,

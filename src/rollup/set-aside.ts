@@ -43,7 +43,7 @@ export async function setAside(
 ): Promise<void> {
   const parameters = { ...key, error, version: programVersion };
   await query(connection, 'rollup/update_set_aside', parameters);
-  await query(connection, 'rollup/set_aside', { ...parameters, now_ms: nowMs });
+  await query(connection, 'rollup/store_set_aside', { ...parameters, now_ms: nowMs });
 }
 
 /**
@@ -76,8 +76,8 @@ export async function omitSeries(context: RollUpContext, trial: readonly SeriesK
 
 /** Touches the days of the new readings of omitted series. */
 export async function touchOmittedDays(context: RollUpContext): Promise<void> {
-  const days = await readRows<Bounds>(context, 'list_omitted_days');
-  for (const { lowMs, highMs } of joinToFewStretches(days)) {
+  const ranges = await readRows<Bounds>(context, 'list_omitted_ranges');
+  for (const { lowMs, highMs } of joinToFewStretches(ranges)) {
     await bindDays(context, lowMs, highMs, { byInterval: false });
     await runStatement(context, 'touch_omitted_days');
   }
