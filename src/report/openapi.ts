@@ -173,7 +173,7 @@ function operationId(method: string, url: string): string {
   const words = url
     .replace(/^\/api\/v1\/(?:orgs|tables)\//, '')
     .split('/')
-    .filter((part) => !/^[:{]/.test(part))
+    .filter((part) => !part.startsWith(':'))
     .flatMap((part) => part.split('-'));
   return [
     method.toLowerCase(),
