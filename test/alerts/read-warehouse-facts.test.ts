@@ -159,6 +159,40 @@ test('messages of the last hour and the last sign of a device come from the stre
   expect((await read()).lastHour).toEqual({ messages: 0, quarantined: 0 });
 });
 
+test('the last sign of a device is data of its own, and never in the time to come', async () => {
+  const { shard, read } = await openFacts();
+  const [longAgoMs, toComeMs] = [TEST_START_MS - DAY_MS, TEST_START_MS + HOUR_MS];
+  await landMessages(shard, { count: 3, devices: 3, storeTimeMs: toComeMs });
+  await shard.transaction(async (connection) => {
+    await connection.run(`UPDATE message SET kind = 1 WHERE device = '${deviceId(2)}'`);
+    // Device 1 has only said that it is offline.
+    await connection.run(`INSERT INTO device_state (device, last_seen_ms) VALUES
+      ('${deviceId(0)}', ${longAgoMs}), ('${deviceId(1)}', NULL), ('${deviceId(2)}', ${longAgoMs})`);
+  });
+  expect((await read()).devices).toEqual([
+    { device: deviceId(0), lastSeenMs: TEST_START_MS },
+    { device: deviceId(2), lastSeenMs: longAgoMs },
+  ]);
+});
+
+test('a restated day is compared with the version of its own source, and the newest gap comes first', async () => {
+  const { shard, read } = await openFacts();
+  const version = (source: string, energyWh: number, number: number, status: string) =>
+    `(DATE '2026-11-05', UUID '${deviceId(1)}', '${source}', ${energyWh}, ${number}, ${TEST_START_MS - HOUR_MS}, 1, '${status}')`;
+  await shard.transaction(async (connection) => {
+    await connection.run(`INSERT INTO daily_energy_history (day, device, source, energy_wh, version, computed_at_ms, batch_id, status)
+      VALUES ${version('east', 10, 1, 'final')}, ${version('west', 20, 2, 'restated')}, ${version('east', 30, 3, 'restated')}`);
+    await connection.run(`INSERT INTO gap (gap_id, origin, reason, from_time_ms, to_time_ms, detected_at_ms)
+      VALUES (1, 'stream', 'expired', 1, 2, 3), (2, 'stream', 'expired', 1, 2, 3)`);
+  });
+  const { days, gaps } = await read();
+  expect(days!.restatedDays.map(({ source, beforeWh, afterWh }) => [source, beforeWh, afterWh])).toEqual([
+    ['east', 10, 30],
+    ['west', null, 20],
+  ]);
+  expect(gaps.map(({ gapId }) => gapId)).toEqual([2, 1]);
+});
+
 test('a workgroup has budgets until all of them were replaced', async () => {
   const { shard, read } = await openFacts();
   const store = (replacedBy: number | null) =>
