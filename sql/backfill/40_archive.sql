@@ -64,8 +64,8 @@ SELECT
   map_values(chosen.data) AS numbers,
   chosen.other
 FROM chosen
-JOIN name table_name ON table_name.name = chosen."table"
-LEFT JOIN name source_name ON source_name.name = chosen.source
+JOIN name AS table_name ON table_name.name = chosen."table"
+LEFT JOIN name AS source_name ON source_name.name = chosen.source
 LEFT JOIN shape ON shape.fields = map_keys(chosen.data);
 
 -- name: enter_archived

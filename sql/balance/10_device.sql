@@ -67,7 +67,7 @@ WITH own_source AS (
     declared.is_wanted AND NOT coalesce(container.is_wanted AND container.role IS NOT NULL, false) AS is_candidate,
     coalesce(bool_or(declared.source = declared.total_source) OVER devices, false) AS has_total
   FROM declared
-  LEFT JOIN declared container
+  LEFT JOIN declared AS container
     ON container.device = declared.device AND container.source = declared.within_source
       AND container.valid_from IS NOT DISTINCT FROM declared.valid_from
   WINDOW devices AS (PARTITION BY declared.device, declared.valid_from)
@@ -81,8 +81,8 @@ WITH own_source AS (
     coalesce(count(*) FILTER (is_candidate AND candidate.role IS NULL AND NOT candidate.has_span) OVER devices, 0)
       AS lacking_sources
   FROM candidate
-  LEFT JOIN role own ON own.role = candidate.role
-  LEFT JOIN role negative ON negative.role = candidate.negative_role
+  LEFT JOIN role AS own ON own.role = candidate.role
+  LEFT JOIN role AS negative ON negative.role = candidate.negative_role
   WINDOW devices AS (PARTITION BY candidate.device, candidate.valid_from)
 ), counted_source AS (
   -- The sources with the one role of their device (chosen_role), and whether they count for it.

@@ -49,7 +49,7 @@ SELECT member_day.scope_id, member_day.own_day, member_day.device, member_day.so
   container IS NULL AS counts
 FROM member_day
 -- Only a source that is in the scope too, with the same sign, contains it.
-LEFT JOIN member_day container_day
+LEFT JOIN member_day AS container_day
   ON container_day.scope_id = member_day.scope_id AND container_day.own_day = member_day.own_day
     AND container_day.series = member_day.parent AND container_day.sign = member_day.sign;
 

@@ -85,8 +85,8 @@ WITH sided AS (
     END AS grid_part_wh,
     CASE WHEN is_both THEN NOT source_flow.is_known ELSE source_flow.is_open END AS is_grid_open
   FROM source_flow
-  JOIN role own ON own.role = source_flow.role
-  LEFT JOIN role negative ON negative.role = source_flow.negative_role
+  JOIN role AS own ON own.role = source_flow.role
+  LEFT JOIN role AS negative ON negative.role = source_flow.negative_role
 )
 SELECT scope_id, at_ms,
   CASE WHEN NOT bool_or(is_into_open) THEN sum(into_part_wh) END AS into_wh,

@@ -43,7 +43,7 @@ LIMIT 1;
 SELECT correction.kind, correction.device::VARCHAR AS device, correction.source, correction.day::VARCHAR AS day,
   correction.timezone,
   correction.from_ms::DOUBLE AS from_ms, correction.to_ms::DOUBLE AS to_ms,
-  (SELECT min(undo.correction_id) FROM correction undo WHERE undo.undoes = correction.correction_id)::DOUBLE
+  (SELECT min(undo.correction_id) FROM correction AS undo WHERE undo.undoes = correction.correction_id)::DOUBLE
     AS undone_by
 FROM correction WHERE correction.correction_id = $correction_id::BIGINT;
 
@@ -90,7 +90,7 @@ SELECT correction.correction_id::DOUBLE AS correction_id, correction.kind, corre
   correction.created_at_ms::DOUBLE AS created_at_ms, undo.correction_id::DOUBLE AS undone_by,
   effect.days AS days_json, coalesce(effect.day_count, 0)::DOUBLE AS day_count
 FROM correction
-LEFT JOIN correction undo ON undo.undoes = correction.correction_id
+LEFT JOIN correction AS undo ON undo.undoes = correction.correction_id
 LEFT JOIN (
   SELECT correction_id, max(place) AS day_count,
     to_json(list(

@@ -94,8 +94,8 @@ GROUP BY fill_slot.start_ms ORDER BY fill_slot.start_ms;
 -- $like_source), as ratio, and the number of days. It is the median of the days that both have measured
 -- fully, without corrections or contradictions, from $low_day to $high_day, without $from_day to $to_day.
 SELECT median(own.energy_wh / other.energy_wh)::DOUBLE AS ratio, count(*)::DOUBLE AS days
-FROM daily_energy own
-JOIN daily_energy other USING (day)
+FROM daily_energy AS own
+JOIN daily_energy AS other USING (day)
 WHERE own.device = $device::UUID AND own.source = $source AND other.device = $like_device::UUID
   AND other.source = $like_source
   AND day BETWEEN $low_day::DATE AND $high_day::DATE AND day NOT BETWEEN $from_day::DATE AND $to_day::DATE

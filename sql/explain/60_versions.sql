@@ -78,7 +78,7 @@ SELECT correction.correction_id::INTEGER AS correction_id, correction.kind, corr
   correction.created_at_ms::DOUBLE AS created_at_ms, correction_effect.correction_id IS NOT NULL AS has_changed,
   correction_effect.before_wh::DOUBLE AS before_wh, correction_effect.after_wh::DOUBLE AS after_wh
 FROM correction
-LEFT JOIN correction undo ON undo.undoes = correction.correction_id
+LEFT JOIN correction AS undo ON undo.undoes = correction.correction_id
 LEFT JOIN correction_effect
   ON correction_effect.correction_id = correction.correction_id AND correction_effect.day = $day::DATE
   AND correction_effect.device = correction.device AND correction_effect.source = correction.source

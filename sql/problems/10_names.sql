@@ -115,8 +115,8 @@ SELECT json_extract(own.settings, '$.position')::INTEGER AS position, series.sou
   min(series.device)::VARCHAR AS device,
   min(json_extract_string(other.settings, '$.field')) AS field,
   min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
-FROM energy_stream own
-JOIN energy_stream other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
+FROM energy_stream AS own
+JOIN energy_stream AS other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
   AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
 JOIN series ON series.stream_id = other.stream_id AND series.source = json_extract_string(own.settings, '$.as')
 WHERE own.settings IS NOT NULL

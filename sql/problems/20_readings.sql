@@ -24,8 +24,8 @@ WITH week AS (
 )
 SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device,
   register.source, power.energy_wh::DOUBLE AS power_wh
-FROM week register
-JOIN week power ON power.device = register.device AND power.source = register.source
+FROM week AS register
+JOIN week AS power ON power.device = register.device AND power.source = register.source
 WHERE json_extract_string(register.settings, '$.method') = 'total_energy'
   AND json_extract_string(power.settings, '$.method') = 'power_curve'
   AND register.energy_wh = 0 AND register.covered_ms >= $covered_min_ms::BIGINT

@@ -74,7 +74,7 @@ SELECT
   make_timestamptz(version.computed_at_ms * 1000) AS computed_at,
   version.causes,
   version.batch_id
-FROM daily_energy_history version
+FROM daily_energy_history AS version
 WHERE version.day >= $start_day::DATE AND version.day < $end_day::DATE
 ORDER BY version.day, version.device, version.source, version.version, version.computed_at_ms;
 
@@ -94,7 +94,7 @@ SELECT
   effect.before_wh,
   effect.after_wh
 FROM correction
-LEFT JOIN correction undo ON undo.undoes = correction.correction_id
+LEFT JOIN correction AS undo ON undo.undoes = correction.correction_id
 LEFT JOIN (
   SELECT correction_id, count(*) AS days, sum(before_wh)::BIGINT AS before_wh, sum(after_wh)::BIGINT AS after_wh
   FROM correction_effect GROUP BY correction_id

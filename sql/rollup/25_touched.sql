@@ -96,9 +96,9 @@ UNION ALL BY NAME
 -- Lifetime registers beside these series.
 SELECT DISTINCT own.series_id, changed_time.from_ms, changed_time.to_ms, false AS is_new
 FROM changed_time
-JOIN series_rule beside
+JOIN series_rule AS beside
   ON beside.series_id = changed_time.series_id AND beside.method IN ('daily_energy', 'power_curve')
-JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+JOIN series_rule AS own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
 WHERE $beside AND changed_time.to_ms >= own.first_ms AND changed_time.from_ms <= own.last_ms;
 
 -- name: list_touched_time

@@ -110,10 +110,10 @@ WITH wanted_series AS (
       ELSE start_ms_of(interval_of(changed_to_ms) + 1)
     END AS compute_to_ms
   FROM changed
-  LEFT JOIN local_day first_day
+  LEFT JOIN local_day AS first_day
     ON $by_day AND method = 'daily_energy' AND changed_from_ms >= first_day.start_ms
       AND changed_from_ms < first_day.end_ms
-  LEFT JOIN local_day last_day
+  LEFT JOIN local_day AS last_day
     ON $by_day AND method = 'daily_energy' AND changed_to_ms >= last_day.start_ms AND changed_to_ms < last_day.end_ms
 ), outer_reading AS (
   -- The nearest readings outside of these intervals. outer_before_ms: the last two, the later one first,

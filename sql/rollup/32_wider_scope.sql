@@ -19,8 +19,8 @@ FROM (
   SELECT own.series_id, greatest(scope.compute_from_ms, own.first_ms) AS from_ms,
     least(scope.compute_to_ms - 1, own.last_ms) AS to_ms
   FROM scope
-  JOIN series_rule beside USING (series_id)
-  JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+  JOIN series_rule AS beside USING (series_id)
+  JOIN series_rule AS own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
   WHERE scope.method = 'power_curve' AND scope.compute_from_ms <= own.last_ms AND scope.compute_to_ms > own.first_ms
 ) AS shaped
 ANTI JOIN scope
@@ -52,8 +52,8 @@ UNION ALL BY NAME
 SELECT own.series_id, greatest(changed_event.from_ms, own.first_ms) AS from_ms,
   least(changed_event.to_ms, own.last_ms) AS to_ms
 FROM changed_event
-JOIN series_rule beside ON beside.series_id = changed_event.series_id AND beside.method = 'daily_energy'
-JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
+JOIN series_rule AS beside ON beside.series_id = changed_event.series_id AND beside.method = 'daily_energy'
+JOIN series_rule AS own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
 WHERE changed_event.from_ms <= own.last_ms AND changed_event.to_ms >= own.first_ms;
 
 -- name: collect_time_after_moved_marks

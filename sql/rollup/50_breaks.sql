@@ -86,8 +86,8 @@ WITH compared_power AS (
   ) AS pair
   JOIN scope ON scope.series_id = pair.series_id AND pair.to_ms BETWEEN scope.compute_from_ms AND scope.last_ms
   JOIN series_rule ON series_rule.series_id = pair.series_id
-  LEFT JOIN day_limit to_day ON to_day.series_id = pair.series_id AND to_day.utc_day = utc_day(pair.to_ms)
-  LEFT JOIN day_limit from_day ON from_day.series_id = pair.series_id AND from_day.utc_day = utc_day(pair.from_ms)
+  LEFT JOIN day_limit AS to_day ON to_day.series_id = pair.series_id AND to_day.utc_day = utc_day(pair.to_ms)
+  LEFT JOIN day_limit AS from_day ON from_day.series_id = pair.series_id AND from_day.utc_day = utc_day(pair.from_ms)
 )
 SELECT series_id, coalesce(from_ms, to_ms) AS from_ms, coalesce(from_value, to_value) AS from_value, to_ms, to_value
 FROM compared_power

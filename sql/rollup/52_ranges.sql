@@ -115,9 +115,9 @@ WITH nearby_break AS (
       ELSE coalesce(next_ms - 1, forever_ms())
     END AS last_ms
   FROM nearest_break
-  LEFT JOIN local_day first_day
+  LEFT JOIN local_day AS first_day
     ON method = 'daily_energy' AND from_ms >= first_day.start_ms AND from_ms < first_day.end_ms
-  LEFT JOIN local_day last_day ON method = 'daily_energy' AND to_ms >= last_day.start_ms AND to_ms < last_day.end_ms
+  LEFT JOIN local_day AS last_day ON method = 'daily_energy' AND to_ms >= last_day.start_ms AND to_ms < last_day.end_ms
 )
 SELECT series_id, method,
   CASE WHEN method = 'total_energy' THEN after_ms END AS after_ms, first_ms AS from_ms, last_ms AS to_ms,

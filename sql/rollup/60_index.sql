@@ -32,7 +32,7 @@ UNION
 SELECT scope.series_id
 FROM scope
 JOIN series_rule USING (series_id)
-JOIN series_rule daily ON daily.device = series_rule.device AND daily.source = series_rule.source
+JOIN series_rule AS daily ON daily.device = series_rule.device AND daily.source = series_rule.source
 WHERE $beside_daily AND scope.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 -- They have events, so readings are left out or a segment begins.
@@ -85,7 +85,7 @@ FROM (
         AND reading.event_time_ms BETWEEN event.from_ms AND event.to_ms
     )
 ) AS kept
-LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
+LEFT JOIN event AS here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
   -- The stored mark. Only the interval of the anchor of each register, because an outer join with all
   -- intervals would take minutes.

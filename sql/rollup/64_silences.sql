@@ -26,10 +26,11 @@ WITH silent AS MATERIALIZED (
     jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh, daily_limit.learnt_resolution)
       AS jitter_wh
   FROM index_line
-  JOIN series_rule own ON own.series_id = index_line.series_id AND own.method = 'total_energy'
-  JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
-  LEFT JOIN day_limit own_limit ON own_limit.series_id = own.series_id AND own_limit.utc_day = utc_day(index_line.to_ms)
-  LEFT JOIN day_limit daily_limit
+  JOIN series_rule AS own ON own.series_id = index_line.series_id AND own.method = 'total_energy'
+  JOIN series_rule AS daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
+  LEFT JOIN day_limit AS own_limit
+    ON own_limit.series_id = own.series_id AND own_limit.utc_day = utc_day(index_line.to_ms)
+  LEFT JOIN day_limit AS daily_limit
     ON daily_limit.series_id = daily.series_id AND daily_limit.utc_day = utc_day(index_line.to_ms)
   WHERE index_line.to_wh > index_line.from_wh AND is_silence(index_line.from_ms, index_line.to_ms)
 ), shown AS MATERIALIZED (
@@ -102,9 +103,9 @@ WITH silence AS (
   SELECT silence.series_id, silence.from_ms, silence.to_ms, silence.grown_wh,
     arg_min(power.series_id, power.position) AS power_id
   FROM silence
-  JOIN series_rule own
+  JOIN series_rule AS own
     ON own.series_id = silence.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
-  JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
+  JOIN series_rule AS power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
   GROUP BY ALL
 ), known AS (
   -- The energy of power in the intervals that lie wholly in the silence.

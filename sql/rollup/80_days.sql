@@ -43,7 +43,7 @@ INSERT INTO touched_day BY NAME
 SELECT touched_day.device, declared_source.source, touched_day.day, touched_day.start_ms, touched_day.end_ms
 FROM touched_day JOIN declared_source USING (device)
 WHERE EXISTS (
-  SELECT 1 FROM declared_source present
+  SELECT 1 FROM declared_source AS present
   WHERE present.device = touched_day.device AND present.source = touched_day.source)
 EXCEPT SELECT device, source, day, start_ms, end_ms FROM touched_day;
 

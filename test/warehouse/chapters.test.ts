@@ -171,6 +171,19 @@ test('a statement that fills a table is not named like one that returns rows', (
   expect(all.filter(({ name, changes }) => !changes && name.includes('/collect_'))).toEqual([]);
 });
 
+test('the alias of a table stands after AS', () => {
+  const found = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      [
+        ...text
+          .replaceAll(/--.*$|'[^']*'/gm, '')
+          .matchAll(/\b(?:FROM|JOIN) [a-z_]+(?:\([^()]*\))? [a-z]\w*/g),
+      ].map(([alias]) => `${folder}/${name}: ${alias}`),
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
 describe('the head of a chapter', () => {
   const chapters = folders.flatMap((folder) => readChapters(join(root, 'sql', folder), folder));
   const readBy = (table: string, except?: Chapter) =>
