@@ -100,10 +100,11 @@ SELECT
       THEN power_limit_after_reset(series_rule.max_power_w, series_day.learnt_power_w, series_day.usual_power_w)
   END AS max_power_after_reset_w,
   jitter(series_rule.jitter_wh, series_day.learnt_resolution) AS jitter_wh, series_rule.modulus_wh,
-  reading_interval(series_rule.interval_ms, series_day.learnt_step_ms)::DOUBLE AS interval_ms,
+  reading_interval(series_rule.reading_interval_ms, series_day.learnt_step_ms)::DOUBLE AS reading_interval_ms,
   max_gap(series_rule.max_gap_ms, series_day.learnt_step_ms)::DOUBLE AS max_gap_ms, series_rule.net,
   series_rule.max_power_w AS configured_power_w, series_rule.jitter_wh AS configured_jitter_wh,
-  series_rule.interval_ms::DOUBLE AS configured_interval_ms, series_rule.max_gap_ms::DOUBLE AS configured_gap_ms,
+  series_rule.reading_interval_ms::DOUBLE AS configured_interval_ms,
+  series_rule.max_gap_ms::DOUBLE AS configured_gap_ms,
   series_day.learnt_resolution AS resolution, series_day.learnt_step_ms::DOUBLE AS step_ms,
   learnt_from.days::INTEGER AS days, learnt_from.first_day, learnt_from.last_day
 FROM series_rule

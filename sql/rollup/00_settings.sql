@@ -25,7 +25,8 @@
 --   max_power_w, jitter_wh    null: learnt
 --   modulus_wh                null: not configured
 --   net, within_day, sampling, label_end
---   interval_ms, max_gap_ms   null: learnt
+--   reading_interval_ms       null: learnt
+--   max_gap_ms                null: learnt
 --   direction                 null: both directions count
 CREATE OR REPLACE TEMP TABLE stream_setting AS
 SELECT unnest(from_json($streams::JSON, '[{
@@ -33,7 +34,7 @@ SELECT unnest(from_json($streams::JSON, '[{
     "field": "VARCHAR", "field_pointer": "VARCHAR", "unit_pointer": "VARCHAR", "as_source": "VARCHAR",
     "method": "VARCHAR", "dimension": "VARCHAR", "factor": "DOUBLE", "multiplier": "DOUBLE",
     "max_power_w": "DOUBLE", "jitter_wh": "DOUBLE", "modulus_wh": "DOUBLE", "net": "BOOLEAN",
-    "within_day": "BOOLEAN", "sampling": "VARCHAR", "label_end": "BOOLEAN", "interval_ms": "BIGINT",
+    "within_day": "BOOLEAN", "sampling": "VARCHAR", "label_end": "BOOLEAN", "reading_interval_ms": "BIGINT",
     "max_gap_ms": "BIGINT", "direction": "VARCHAR"
   }]'), recursive := true);
 

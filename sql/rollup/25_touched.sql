@@ -22,7 +22,7 @@
 --   modulus_wh, sampling             as configured
 --   label_end, direction             as configured
 --   max_power_w, jitter_wh           as configured; null: not configured
---   interval_ms, max_gap_ms          as configured; null: not configured
+--   reading_interval_ms, max_gap_ms  as configured; null: not configured
 --   learns                           the series learns a limit, or the usual time between its readings
 --   reach_ms                         the time that one reading covers by itself
 CREATE OR REPLACE TEMP TABLE series_rule AS
@@ -31,7 +31,7 @@ SELECT
   series.last_ms, series.step_ms, series.resolution,
   stream_setting.method, stream_setting.net, stream_setting.within_day, stream_setting.modulus_wh,
   stream_setting.sampling, stream_setting.label_end, stream_setting.direction,
-  stream_setting.max_power_w, stream_setting.jitter_wh, stream_setting.interval_ms, stream_setting.max_gap_ms,
+  stream_setting.max_power_w, stream_setting.jitter_wh, stream_setting.reading_interval_ms, stream_setting.max_gap_ms,
   CASE
     WHEN is_register(stream_setting.method) THEN NOT stream_setting.net
       AND (stream_setting.max_power_w IS NULL OR stream_setting.jitter_wh IS NULL)
@@ -39,9 +39,9 @@ SELECT
     WHEN stream_setting.method = 'power_curve' AND stream_setting.sampling = 'instantaneous'
       THEN stream_setting.max_gap_ms IS NULL OR stream_setting.max_power_w IS NULL
         OR stream_setting.max_gap_ms > gap_max_ms()
-    ELSE stream_setting.interval_ms IS NULL OR stream_setting.max_power_w IS NULL
+    ELSE stream_setting.reading_interval_ms IS NULL OR stream_setting.max_power_w IS NULL
   END AS learns,
-  reach(stream_setting.method, stream_setting.sampling, stream_setting.interval_ms, series.step_ms) AS reach_ms
+  reach(stream_setting.method, stream_setting.sampling, stream_setting.reading_interval_ms, series.step_ms) AS reach_ms
 FROM series
 JOIN stream_setting USING (stream_id)
 WHERE $all OR series.device IN (

@@ -259,7 +259,7 @@ WHERE usual.series_id = series.series_id;
 -- computed again.
 UPDATE series_rule SET step_ms = series.step_ms, resolution = series.resolution,
   reach_ms = greatest(reach_ms,
-    reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, series.step_ms))
+    reach(series_rule.method, series_rule.sampling, series_rule.reading_interval_ms, series.step_ms))
 FROM series
 WHERE series.series_id = series_rule.series_id
   AND series.series_id IN (SELECT series_id FROM changed_limit);

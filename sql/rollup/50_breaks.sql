@@ -72,12 +72,13 @@ WITH compared_power AS (
   -- The pairs of power and interval readings. is_beyond, was_beyond: the second and the first reading are
   -- beyond the limit. was_beyond is null if the first reading is not in scope.
   SELECT pair.*,
-    is_beyond(pair.to_value, series_rule.method, reading_interval(series_rule.interval_ms, to_day.learnt_step_ms),
+    is_beyond(pair.to_value, series_rule.method,
+      reading_interval(series_rule.reading_interval_ms, to_day.learnt_step_ms),
       coalesce(series_rule.max_power_w, to_day.learnt_power_w)) AS is_beyond,
     CASE
       WHEN pair.from_ms IS NULL AND pair.to_ms > series_rule.first_ms THEN NULL
       ELSE is_beyond(pair.from_value, series_rule.method,
-        reading_interval(series_rule.interval_ms, from_day.learnt_step_ms),
+        reading_interval(series_rule.reading_interval_ms, from_day.learnt_step_ms),
         coalesce(series_rule.max_power_w, from_day.learnt_power_w))
     END AS was_beyond
   -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.

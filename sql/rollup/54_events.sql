@@ -123,7 +123,7 @@ SELECT judged_break.series_id, judged_break.from_ms, judged_break.from_value, ju
     AS max_power_after_reset_w,
   jitter(series_rule.jitter_wh, learnt_limit.learnt_resolution) AS jitter_wh,
   is_beyond(judged_break.to_value, series_rule.method,
-    reading_interval(series_rule.interval_ms, learnt_limit.learnt_step_ms),
+    reading_interval(series_rule.reading_interval_ms, learnt_limit.learnt_step_ms),
     coalesce(series_rule.max_power_w, learnt_limit.learnt_power_w)) AS is_beyond,
   standstill.standstill_since_ms,
   CASE WHEN judged_break.method = 'daily_energy' THEN interval_day.start_ms END AS day_ms,

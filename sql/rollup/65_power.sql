@@ -22,7 +22,7 @@ WITH sample AS (
     lag(reading_pair.to_value) OVER in_order AS value_before,
     reading_pair.to_ms AS at_ms, reading_pair.to_value AS value, lead(reading_pair.to_ms) OVER in_order AS next_ms,
     max_gap(series_rule.max_gap_ms, day_limit.learnt_step_ms) AS max_gap_ms,
-    reading_interval(series_rule.interval_ms, day_limit.learnt_step_ms) AS interval_ms,
+    reading_interval(series_rule.reading_interval_ms, day_limit.learnt_step_ms) AS reading_interval_ms,
     series_rule.label_end, series_rule.direction,
     CASE WHEN series_rule.method = 'interval_energy' THEN 'interval_energy' ELSE series_rule.sampling END AS sampling
   FROM reading_pair
@@ -40,8 +40,8 @@ WITH sample AS (
   -- The averages, with the time of each: its own interval, at most up to the neighbouring reading. greatest
   -- and least ignore null, which the first and the last reading have as their neighbour.
   SELECT series_id, direction,
-    CASE WHEN label_end THEN greatest(at_ms - interval_ms, before_ms) ELSE at_ms END AS from_ms,
-    CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, next_ms) END AS to_ms,
+    CASE WHEN label_end THEN greatest(at_ms - reading_interval_ms, before_ms) ELSE at_ms END AS from_ms,
+    CASE WHEN label_end THEN at_ms ELSE least(at_ms + reading_interval_ms, next_ms) END AS to_ms,
     CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
 )
@@ -60,8 +60,8 @@ SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS t
 UNION ALL BY NAME
 -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
 SELECT series_id, direction,
-  before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END AS from_ms, 0 AS from_w,
-  at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END AS to_ms, 0 AS to_w,
+  before_ms + CASE WHEN label_end THEN 0 ELSE reading_interval_ms END AS from_ms, 0 AS from_w,
+  at_ms - CASE WHEN label_end THEN reading_interval_ms ELSE 0 END AS to_ms, 0 AS to_w,
   value_before = 0 AND value = 0 AS covered
 FROM sample WHERE sampling IN ('interval_average', 'interval_energy');
 

@@ -13,7 +13,7 @@ export type LimitsRow = {
   max_power_w: number | null;
   jitter_wh: number;
   modulus_wh: number | null;
-  interval_ms: number;
+  reading_interval_ms: number;
   max_gap_ms: number;
   net: boolean;
   configured_power_w: number | null;
@@ -105,10 +105,10 @@ function maxGap(row: LimitsRow): Limit {
 }
 
 function interval(row: LimitsRow): Limit {
-  const { configured_interval_ms, step_ms, interval_ms } = row;
+  const { configured_interval_ms, step_ms, reading_interval_ms } = row;
   if (configured_interval_ms !== null) return configured(configured_interval_ms);
-  if (step_ms === null) return { value: interval_ms, from: 'default', text: stepUnknown };
-  return { value: interval_ms, from: 'learnt', text: `the usual step; ${learntFrom(row)}` };
+  if (step_ms === null) return { value: reading_interval_ms, from: 'default', text: stepUnknown };
+  return { value: reading_interval_ms, from: 'learnt', text: `the usual step; ${learntFrom(row)}` };
 }
 
 function maxPower(row: LimitsRow, isRegister: boolean): Limit {

@@ -267,7 +267,7 @@ function settingRow({ stream, streamId, position, afterBatch }: BoundStream) {
     within_day: stream.boundary === 'within_day',
     sampling: stream.sampling,
     label_end: stream.label === 'end',
-    interval_ms: stream.interval ?? null,
+    reading_interval_ms: stream.interval ?? null,
     max_gap_ms: stream.maxGap ?? null,
     direction: stream.direction ?? null,
   };
