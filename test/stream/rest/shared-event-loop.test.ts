@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
@@ -11,17 +11,15 @@ import { tempDir } from '../../support/temp-dir.ts';
 const READS = 60;
 
 test.runIf(isFull)('reads that look through much of the log let other callers pass', async () => {
-  const log = openLmdbLog({
-    path: tempDir(),
-    cacheBytesMax: 1,
-    retentionMs: 3_600_000,
-    clock: systemClock,
-    logger: silentLogger,
-  });
-  onTestFinished(() => log.close());
+  const path = tempDir();
+  // The service closes a log of which much was read, and opens it again.
+  const openLog = () =>
+    openLmdbLog({ path, cacheBytesMax: 1, retentionMs: 3_600_000, clock: systemClock, logger: silentLogger });
+  const log = openLog();
   const messages = wideTelemetry(4_000);
   for (let round = 0; round < 24; round++) await log.append(encodeMessages(messages, 'solar'));
-  const service = await startStreamService({ openLog: () => log });
+  await log.close();
+  const service = await startStreamService({ openLog });
   const [busy, other] = [await service.token(), await service.token()];
   const ask = async (path: string, token: string) => {
     const answer = await service.call(`/api/v1/tables/acme/${path}`, { token });
