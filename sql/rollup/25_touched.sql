@@ -22,7 +22,8 @@
 --   modulus_wh, sampling             as configured
 --   label_end, direction             as configured
 --   max_power_w, jitter_wh           as configured; null: not configured
---   reading_interval_ms, max_gap_ms  as configured; null: not configured
+--   reading_interval_ms              as configured; null: not configured
+--   max_gap_ms                       as configured; null: not configured
 --   learns                           the series learns a limit, or the usual time between its readings
 --   reach_ms                         the time that one reading covers by itself
 CREATE OR REPLACE TEMP TABLE series_rule AS
