@@ -25,18 +25,13 @@ export class RefusedLinesError extends StreamError {
 /** Lines in the text of an error. Its list has more. */
 const SHOWN_MAX = 5;
 
-/** Errors of reads of the stream. */
-type ReadErrorCode =
-  | 'InvalidOffset'
-  | 'InvalidTimestamp'
-  | 'InvalidLimit'
-  | 'DuplicateRequest'
-  | 'OffsetExpired'
-  | 'OffsetAhead';
-
-/** The words of the API of InfluxDB 2 for an error of a write. */
-const codes: Readonly<Record<Exclude<StreamErrorCode, ReadErrorCode>, string>> = {
+/** The words of the API of InfluxDB 2 for an error. */
+const codes: Readonly<Record<StreamErrorCode, string>> = {
+  InvalidOffset: 'invalid',
+  InvalidTimestamp: 'invalid',
+  InvalidLimit: 'invalid',
   InvalidRequest: 'invalid',
+  DuplicateRequest: 'invalid',
   UnsupportedMediaType: 'invalid',
   AuthenticationRequired: 'unauthorized',
   InvalidToken: 'unauthorized',
@@ -44,6 +39,8 @@ const codes: Readonly<Record<Exclude<StreamErrorCode, ReadErrorCode>, string>> =
   WorkgroupForbidden: 'forbidden',
   NotFound: 'not found',
   MethodNotAllowed: 'method not allowed',
+  OffsetExpired: 'not found',
+  OffsetAhead: 'invalid',
   PayloadTooLarge: 'request too large',
   RateLimited: 'too many requests',
   Draining: 'unavailable',
@@ -54,8 +51,7 @@ const codes: Readonly<Record<Exclude<StreamErrorCode, ReadErrorCode>, string>> =
 /** The body of an error as clients of InfluxDB 2 read it. */
 export function influxError(error: StreamError): object {
   const lines = error instanceof RefusedLinesError ? { line: error.lines[0]?.line, lines: error.lines } : {};
-  const code = codes[error.code as keyof typeof codes];
-  return { code, message: error.message, ...lines };
+  return { code: codes[error.code], message: error.message, ...lines };
 }
 
 /** The body of an error as clients of InfluxDB 1 read it. */
