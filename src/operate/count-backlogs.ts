@@ -6,7 +6,7 @@ import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 
 /** Somebody waits for the status. A stream that is slower counts as one that cannot be asked. */
 const WITHIN_MS = 2 * SECOND_MS;
-/** So the status of many workgroups takes at most 26 s, even if every stream is slow. */
+/** So asking takes at most 26 s, even if every stream is slow. */
 const ASKED_MAX = 200;
 const ASKED_AT_ONCE = 16;
 

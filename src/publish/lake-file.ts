@@ -45,18 +45,14 @@ export async function stageFile(
   const [written] = await queryLiterally<{ row_count: number; bytes: number }>(
     connection,
     loadSql('publish/verify_file'),
-    {
-      path: staged,
-    },
+    { path: staged },
   );
   if (written!.row_count !== wanted.rows) throw mismatch(wanted, 'rows', wanted.rows, written!.row_count);
   if (datasets[wanted.dataset].energy && wanted.energyWh !== undefined) {
     const [energy] = await queryLiterally<{ energy_wh: number }>(
       connection,
       loadSql('publish/sum_file_energy'),
-      {
-        path: staged,
-      },
+      { path: staged },
     );
     if (!isSameEnergy(energy!.energy_wh, wanted.energyWh))
       throw mismatch(wanted, 'Wh', wanted.energyWh, energy!.energy_wh);

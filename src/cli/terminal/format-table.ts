@@ -12,7 +12,7 @@ export interface Column<Row> {
 /**
  * Formats rows below their titles, two blanks apart. Lines have no blanks at their end, and empty columns are
  * left out. A table that is wider than `columnsMax` becomes a block for each row, with a line for each
- * column. No library that we know has these blocks, and leaves out the columns that are empty.
+ * column. It is ours because of these blocks and of the columns that are left out.
  */
 export function formatTable<Row>(
   all: ReadonlyArray<Column<Row>>,
