@@ -166,7 +166,7 @@ test.each([
     'a unit of power',
     `meter_code,interval_start,interval_end,energy,unit\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,kW`,
     {},
-    /^2:unit: .*of power; use kWh/,
+    /^2:unit: .*of power; use kWh if it is energy$/,
   ],
   [
     'a unit that does not exist',
