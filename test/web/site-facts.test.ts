@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ASLEEP_MS_MAX } from '../../src/warehouse/shard-status.ts';
-import type { DayDetails, Profiles, Variance } from '../../src/web/facts/answers.ts';
+import type { Balance, DayDetails, Profiles, Variance } from '../../src/web/facts/answers.ts';
 import { budgetColumns, daysLeftOut, newestDays } from '../../src/web/facts/budget-columns.ts';
 import { deviceKind } from '../../src/web/facts/device-kind.ts';
 import { countKinds, deviceRows, energyOfDays } from '../../src/web/facts/device-rows.ts';
@@ -130,30 +130,30 @@ test('a month says how many of its days are left out', () => {
 });
 
 test('the power of the last known quarter of an hour follows from its energy', () => {
-  const quarter = (productionWh: number | null, gridImportWh: number | null = null) =>
-    ({
-      ...{ productionWh, consumptionWh: null, gridImportWh, computed: [], missing: [] },
-      parts: [{ role: 'production' }, { role: 'grid_import' }],
-    }) as unknown as Parameters<typeof lastQuarter>[0][string];
+  // Balances by interval list no parts.
+  const quarter = (productionWh: number | null, gridImportWh: number | null = null) => {
+    const lists = { parts: [], computed: [], missing: [] };
+    return { productionWh, consumptionWh: null, gridImportWh, ...lists } as unknown as Balance;
+  };
+  const withRoof = new Set(['production', 'grid_import'] as const);
   const quarters = {
     '2026-11-22T10:00:00.000Z': quarter(100),
     '2026-11-22T10:15:00.000Z': quarter(250),
     '2026-11-22T10:30:00.000Z': quarter(null),
   };
-  expect(lastQuarter(quarters)).toEqual({
+  expect(lastQuarter(quarters, withRoof)).toEqual({
     startMs: Date.parse('2026-11-22T10:15:00Z'),
     endMs: Date.parse('2026-11-22T10:30:00Z'),
     productionW: 1_000,
     consumptionW: null,
     gridImportW: null,
   });
-  expect(lastQuarter({})).toBeUndefined();
+  expect(lastQuarter({}, withRoof)).toBeUndefined();
   // A home without a roof has 0 Wh of production in its balance, and does not hear of it.
-  const home = { ...quarter(0, 50), parts: [{ role: 'grid_import' }] } as ReturnType<typeof quarter>;
-  expect(lastQuarter({ '2026-11-22T10:00:00.000Z': home })).toMatchObject({
-    productionW: null,
-    gridImportW: 200,
-  });
+  const night = { '2026-11-22T01:00:00.000Z': quarter(0, 50) };
+  expect(lastQuarter(night, new Set(['grid_import']))).toMatchObject({ productionW: null, gridImportW: 200 });
+  // A home with a roof hears of it also before the first watt-hour of the day.
+  expect(lastQuarter(night, withRoof)).toMatchObject({ productionW: 0, gridImportW: 200 });
   // An inverter is away since 10:30: the import alone would say nothing of the site. Later it does, because
   // nothing else is known any more.
   const away = {
@@ -161,9 +161,9 @@ test('the power of the last known quarter of an hour follows from its energy', (
     '2026-11-22T10:15:00.000Z': quarter(250, 0),
     '2026-11-22T10:30:00.000Z': quarter(null, 1),
   };
-  expect(lastQuarter(away)).toMatchObject({ productionW: 1_000, gridImportW: 0 });
+  expect(lastQuarter(away, withRoof)).toMatchObject({ productionW: 1_000, gridImportW: 0 });
   const noon = Date.parse('2026-11-22T12:30:00.000Z');
-  expect(lastQuarter({ ...away, '2026-11-22T12:30:00.000Z': quarter(null, 2) })).toMatchObject({
+  expect(lastQuarter({ ...away, '2026-11-22T12:30:00.000Z': quarter(null, 2) }, withRoof)).toMatchObject({
     startMs: noon,
     productionW: null,
     gridImportW: 8,

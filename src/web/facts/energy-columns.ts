@@ -48,16 +48,23 @@ export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => num
 /**
  * The roles that are measured or computed. A balance has zeros for roles that the site does not have, such as
  * those of a battery. These are left out.
+ * @param measured roles that have a source. Balances by interval list no sources, so for them a role with
+ *   0 Wh is known only from here
  */
-export function presentRoles(balances: readonly Balance[]): BalanceRole[] {
-  return stackedRoles.filter((role) =>
-    balances.some(
-      (balance) =>
-        Boolean(valueOfRole[role](balance)) ||
-        balance.parts.some((part) => part.role === role) ||
-        balance.missing.includes(role) ||
-        balance.computed.includes(role),
-    ),
+export function presentRoles(
+  balances: readonly Balance[],
+  measured: ReadonlySet<BalanceRole> = new Set(),
+): BalanceRole[] {
+  return stackedRoles.filter(
+    (role) =>
+      measured.has(role) ||
+      balances.some(
+        (balance) =>
+          Boolean(valueOfRole[role](balance)) ||
+          balance.parts.some((part) => part.role === role) ||
+          balance.missing.includes(role) ||
+          balance.computed.includes(role),
+      ),
   );
 }
 

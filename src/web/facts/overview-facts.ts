@@ -105,9 +105,10 @@ export function completeUpTo(
  * with the most known values, because the newest interval can lack devices whose data comes late. Powers are
  * in W; null if not known, or if the site has no source of this role.
  * @param quarters the balance of each interval of a day, by the start of the interval
+ * @param measured roles that have a source. Before sunrise a roof has produced 0 Wh, and is still named
  * @returns undefined if nothing is known
  */
-export function lastQuarter(quarters: Balances) {
+export function lastQuarter(quarters: Balances, measured: ReadonlySet<BalanceRole>) {
   const known = Object.entries(quarters)
     .map(([start, balance]) => ({ startMs: Date.parse(start), balance, count: countKnown(balance) }))
     .filter(({ count }) => count > 0)
@@ -122,7 +123,7 @@ export function lastQuarter(quarters: Balances) {
   if (!last) return undefined;
   const { startMs, balance } = last;
   // A balance has zeros for roles that a site does not have.
-  const present = new Set(presentRoles(Object.values(quarters)));
+  const present = new Set(presentRoles(Object.values(quarters), measured));
   const watts = (role: BalanceRole) => {
     const wh = present.has(role) ? valueOfRole[role](balance) : null;
     return wh === null ? null : (wh * hourMs) / intervalMs;

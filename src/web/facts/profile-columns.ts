@@ -33,8 +33,7 @@ export function profileOfBalance(
   if (!profile || Object.keys(profile.energyWh).length === 0) return undefined;
   const startMs = Date.parse(profile.start);
   const rows = new Map(Object.entries(balances).map(([start, balance]) => [Date.parse(start), balance]));
-  const found = presentRoles([...rows.values()]);
-  const present = stackedRoles.filter((role) => found.includes(role) || measured.has(role));
+  const present = presentRoles([...rows.values()], measured);
   return {
     ...profile,
     energyWh: Object.fromEntries(

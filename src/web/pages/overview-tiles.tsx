@@ -70,7 +70,7 @@ export function OverviewTiles(props: {
           <span class="big-label">{name.toLowerCase()}</span>
         </div>
         <Spark values={quarter} tone={main ?? '1'} />
-        <LastQuarter last={quarters && lastQuarter(quarters)} />
+        <LastQuarter last={quarters && lastQuarter(quarters, present)} />
       </Tile>
       {balance && (balance.autarky !== null || balance.selfConsumptionRate !== null) && (
         <Tile title="Yesterday, own use">
