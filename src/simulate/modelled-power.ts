@@ -1,5 +1,5 @@
 import { DAY_MS, type DayBounds, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
-import { smoothNoise, uniform } from './noise.ts';
+import { draws, smoothNoise, uniform } from './noise.ts';
 import type { PlannedSource, SitePlan } from './plan-site.ts';
 
 /** The sine of the sun's height below which inverters sleep. */
@@ -31,9 +31,10 @@ export function isAwake(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): boole
 export function solarW(plan: SitePlan, bounds: DayBounds, source: PlannedSource, timeMs: UtcMs): number {
   const sine = sunSine(plan, bounds, timeMs);
   if (sine <= AWAKE_SINE) return 0;
-  const overcast = smoothNoise(plan.seed, 20, timeMs, 8 * HOUR_MS);
+  const overcast = smoothNoise(plan.seed, draws.overcast, timeMs, 8 * HOUR_MS);
   const passing =
-    smoothNoise(plan.seed, 21, timeMs, 17 * MINUTE_MS) * smoothNoise(plan.seed, 22, timeMs, 3 * MINUTE_MS);
+    smoothNoise(plan.seed, draws.slowClouds, timeMs, 17 * MINUTE_MS) *
+    smoothNoise(plan.seed, draws.fastClouds, timeMs, 3 * MINUTE_MS);
   const clouds = 1 - 0.55 * overcast - 0.4 * overcast * passing;
   return source.peakW * Math.sin((Math.PI / 2) * Math.min(1, sine)) ** 1.15 * clouds;
 }
@@ -42,8 +43,9 @@ export function solarW(plan: SitePlan, bounds: DayBounds, source: PlannedSource,
 export function loadW(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number {
   const hour = (timeMs - bounds.startMs) / HOUR_MS;
   const bump = (atHour: number, widthHours: number) => Math.exp(-(((hour - atHour) / widthHours) ** 2));
-  const appliance = uniform(plan.seed, 23, Math.floor(timeMs / (12 * MINUTE_MS))) > 0.86 ? 1_800 : 0;
-  const flicker = smoothNoise(plan.seed, 24, timeMs, 4 * MINUTE_MS);
+  const appliance =
+    uniform(plan.seed, draws.appliance, Math.floor(timeMs / (12 * MINUTE_MS))) > 0.86 ? 1_800 : 0;
+  const flicker = smoothNoise(plan.seed, draws.flicker, timeMs, 4 * MINUTE_MS);
   return 280 + 900 * bump(7.5, 1.2) + 1_700 * bump(19.5, 2) + appliance * bump(14, 7) + 150 * flicker;
 }
 

@@ -3,7 +3,34 @@
  * can be computed alone.
  */
 
-/** A number from 0 to 1, without 1. */
+/**
+ * What a random number decides. Two decisions never share a number. Those of fields of devices begin at
+ * 1,000.
+ */
+export const draws = {
+  latitude: 1,
+  initialWh: 2,
+  peakW: 3,
+  phase: 4,
+  deviceId: 5,
+  deviceIdVariant: 6,
+  overcast: 20,
+  slowClouds: 21,
+  fastClouds: 22,
+  appliance: 23,
+  flicker: 24,
+  hasOutage: 30,
+  outageLength: 31,
+  isOverMidnight: 32,
+  outageStart: 33,
+  latency: 40,
+  straggles: 41,
+  straggle: 42,
+  isSentAgain: 43,
+  resend: 44,
+} as const;
+
+/** A number from 0 to 1, without 1. `parts` begin with one of `draws`. */
 export function uniform(seed: number, ...parts: number[]): number {
   return hash(seed, ...parts) / 0x1_0000_0000;
 }

@@ -1,5 +1,5 @@
 import { type DayBounds, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
-import { uniform } from './noise.ts';
+import { draws, uniform } from './noise.ts';
 import type { PlannedDevice, SitePlan } from './plan-site.ts';
 
 /** A time in which a device measures but cannot be reached. Its readings arrive afterwards. */
@@ -29,12 +29,12 @@ export function outageOf(
   const draw = (what: number) => uniform(plan.seed, what, device.index, bounds.startMs);
   const inverters = plan.devices.filter(({ kind }) => kind === 'inverter').length;
   const isDue = device.kind === 'inverter' && device.ordinal === dayNumber % inverters;
-  if (!isDue && draw(30) > 0.2) return undefined;
-  const lengthMs = 15 * MINUTE_MS + Math.floor(draw(31) * (OUTAGE_MS_MAX - 15 * MINUTE_MS));
-  const isOverMidnight = !isDue && draw(32) < 0.4;
+  if (!isDue && draw(draws.hasOutage) > 0.2) return undefined;
+  const lengthMs = 15 * MINUTE_MS + Math.floor(draw(draws.outageLength) * (OUTAGE_MS_MAX - 15 * MINUTE_MS));
+  const isOverMidnight = !isDue && draw(draws.isOverMidnight) < 0.4;
   const startMs = isOverMidnight
-    ? bounds.endMs - Math.floor(lengthMs * (0.2 + 0.6 * draw(33)))
-    : bounds.startMs + 9 * HOUR_MS + Math.floor(draw(33) * 6 * HOUR_MS);
+    ? bounds.endMs - Math.floor(lengthMs * (0.2 + 0.6 * draw(draws.outageStart)))
+    : bounds.startMs + 9 * HOUR_MS + Math.floor(draw(draws.outageStart) * 6 * HOUR_MS);
   return { startMs, endMs: startMs + lengthMs };
 }
 
@@ -51,14 +51,14 @@ export function arrivalsOf(
 ): UtcMs[] {
   const draw = (what: number) => uniform(plan.seed, what, device.index, part, eventMs);
   const outage = outages.find(({ startMs, endMs }) => eventMs >= startMs && eventMs < endMs);
-  const latencyMs = 150 + Math.floor(draw(40) * 2_000);
+  const latencyMs = 150 + Math.floor(draw(draws.latency) * 2_000);
   // One message in fifty arrives after later ones.
-  const stragglesMs = draw(41) < 0.02 ? Math.floor(draw(42) * STRAGGLE_MS_MAX) : 0;
+  const stragglesMs = draw(draws.straggles) < 0.02 ? Math.floor(draw(draws.straggle) * STRAGGLE_MS_MAX) : 0;
   const firstMs = outage
     ? outage.endMs +
       SECOND_MS +
       Math.floor((BURST_MS * (eventMs - outage.startMs)) / (outage.endMs - outage.startMs))
     : eventMs + latencyMs + stragglesMs;
-  const isSentAgain = draw(43) < (outage ? 0.06 : 0.01);
-  return isSentAgain ? [firstMs, firstMs + 500 + Math.floor(draw(44) * RESEND_MS_MAX)] : [firstMs];
+  const isSentAgain = draw(draws.isSentAgain) < (outage ? 0.06 : 0.01);
+  return isSentAgain ? [firstMs, firstMs + 500 + Math.floor(draw(draws.resend) * RESEND_MS_MAX)] : [firstMs];
 }

@@ -1,5 +1,5 @@
 import type { EnergyStreamInput } from '../config/energy-stream.ts';
-import { hash, uniform } from './noise.ts';
+import { draws, hash, uniform } from './noise.ts';
 
 /** The devices of a site. They follow from the seed and the number of devices. */
 export interface SitePlan {
@@ -50,15 +50,15 @@ export function planSite(seed: number, deviceCount: number): SitePlan {
     const kind: DeviceKind = index === 1 ? 'meter' : index === 2 ? 'battery' : 'inverter';
     devices.push(planDevice(seed, index, kind, ordinals[kind]++));
   }
-  return { seed, latitudeDegrees: 42 + 10 * uniform(seed, 1), devices };
+  return { seed, latitudeDegrees: 42 + 10 * uniform(seed, draws.latitude), devices };
 }
 
 function planDevice(seed: number, index: number, kind: DeviceKind, ordinal: number): PlannedDevice {
   const source = (name: string | null, number: number): PlannedSource => ({
     name,
     // At least the energy of a year, so that a restart at zero is clear.
-    initialWh: 1_000_000 + Math.floor(uniform(seed, 2, index, number) * 40_000_000),
-    peakW: kind === 'inverter' ? 2_500 + Math.floor(uniform(seed, 3, index, number) * 5_000) : 0,
+    initialWh: 1_000_000 + Math.floor(uniform(seed, draws.initialWh, index, number) * 40_000_000),
+    peakW: kind === 'inverter' ? 2_500 + Math.floor(uniform(seed, draws.peakW, index, number) * 5_000) : 0,
   });
   const common = { index, ordinal, kind, deviceId: deviceIdOf(seed, index) };
   switch (kind) {
@@ -85,7 +85,7 @@ function planDevice(seed: number, index: number, kind: DeviceKind, ordinal: numb
         name: `inverter ${ordinal + 1}`,
         table: 'solar',
         sources: names.map(source),
-        phaseMs: Math.floor(uniform(seed, 4, index) * 1_000),
+        phaseMs: Math.floor(uniform(seed, draws.phase, index) * 1_000),
       };
     }
     default:
@@ -95,7 +95,9 @@ function planDevice(seed: number, index: number, kind: DeviceKind, ordinal: numb
 
 /** A UUID of version 4 that follows from the seed and the device. */
 function deviceIdOf(seed: number, index: number): string {
-  const hex = [0, 1, 2, 3].map((word) => hash(seed, 5, index, word).toString(16).padStart(8, '0')).join('');
-  const variant = '89ab'[hash(seed, 6, index) % 4]!;
+  const hex = [0, 1, 2, 3]
+    .map((word) => hash(seed, draws.deviceId, index, word).toString(16).padStart(8, '0'))
+    .join('');
+  const variant = '89ab'[hash(seed, draws.deviceIdVariant, index) % 4]!;
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
