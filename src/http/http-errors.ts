@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { encodeCbor } from '../cbor/cbor-codec.ts';
+import { INGEST_TYPE_ADVICE } from '../contract/ingest-types.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 import { prefersJson } from './accept-header.ts';
@@ -136,7 +138,7 @@ function knownError(error: unknown, request: FastifyRequest): StreamError | unde
     return new StreamError(
       'UnsupportedMediaType',
       request.url.startsWith(STREAM_ROUTES_PREFIX)
-        ? 'this Content-Type is not read here; messages are sent as application/cbor, application/json or application/x-ndjson'
+        ? `this Content-Type is not read here; ${INGEST_TYPE_ADVICE}`
         : 'this Content-Type is not read here; /docs shows what this address accepts',
     );
   if (statusCode === 404)
@@ -147,6 +149,6 @@ function knownError(error: unknown, request: FastifyRequest): StreamError | unde
 
 function tooLarge({ routeOptions }: FastifyRequest): string {
   const { bodyLimit, config } = routeOptions;
-  const limit = `the body is too large; at most ${bodyLimit?.toLocaleString('en')} bytes can be sent at once`;
+  const limit = `the body is too large; at most ${formatCount(bodyLimit!)} bytes can be sent at once`;
   return config.largerBodies ? `${limit}. ${config.largerBodies}` : limit;
 }

@@ -109,5 +109,5 @@ test('a body that is too large names its limit, and how a larger one is sent', a
         headers: { accept: 'application/json', 'content-type': 'text/xml' },
       })
     ).json().message,
-  ).toContain('messages are sent as application/cbor, application/json or application/x-ndjson');
+  ).toContain('messages are sent as application/cbor, application/json, application/x-ndjson');
 });

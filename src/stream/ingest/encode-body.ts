@@ -1,10 +1,11 @@
 import { type EncodedBatch, encodeMessages } from '../../contract/encode-messages.ts';
+import type { IngestType } from '../../contract/ingest-types.ts';
 import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { checkItems, type ItemProblem, PROBLEMS_LISTED_MAX } from './check-items.ts';
 import { copyItems } from './copy-items.ts';
-import { type IngestType, readItems } from './ingest-body.ts';
+import { readItems } from './read-items.ts';
 
 export interface IngestRequest {
   table: string;

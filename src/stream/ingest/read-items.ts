@@ -1,15 +1,12 @@
 import { decodeCbor, MalformedError } from '../../cbor/cbor-codec.ts';
 import { cborInitial, cborMajor, headArgument, INDEFINITE, majorOf } from '../../cbor/cbor-head.ts';
 import { cborBytes, firstItemOf, skipItem } from '../../cbor/check-cbor.ts';
+import type { IngestType } from '../../contract/ingest-types.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
 import { measureJson, parseJsonExact } from '../../lib/json-text.ts';
 import { findRepeatedName } from './find-repeated-name.ts';
-
-/** The content types of messages from devices. */
-export const ingestTypes = ['application/cbor', 'application/json', 'application/x-ndjson'] as const;
-export type IngestType = (typeof ingestTypes)[number];
 
 /**
  * Reads the items of an ingest body. Integers beyond 2^53 keep all digits, also in JSON.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { ingestTypes } from '../../contract/ingest-types.ts';
 import { limits } from '../../contract/wire-limits.ts';
-import { ingestTypes } from '../ingest/ingest-body.ts';
 
 /** Schemas of the stream's routes for the API description. The contract itself is in `src/contract`. */
 

@@ -4,6 +4,7 @@ import { admit, devicesNow, type Gate } from '../../access/admit.ts';
 import type { Authorization } from '../../access/authorize.ts';
 import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
+import { INGEST_TYPE_ADVICE, type IngestType, ingestTypes } from '../../contract/ingest-types.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import type { Offset } from '../../contract/offset.ts';
 import { parseTable } from '../../contract/parse-table.ts';
@@ -17,7 +18,6 @@ import { SECOND_MS } from '../../lib/time.ts';
 import { encodeReadHead, READ_MESSAGES_BYTES_MAX } from '../encode-read-head.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
-import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { Stream } from '../stream.ts';
 import type { PollAnswer } from './long-poll.ts';
@@ -214,7 +214,6 @@ function sendCbor(reply: FastifyReply, body: Uint8Array): FastifyReply {
 function mediaType(request: FastifyRequest): IngestType {
   const name = (request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const type = ingestTypes.find((known) => known === name);
-  if (type === undefined)
-    throw new StreamError('UnsupportedMediaType', `messages are sent as ${ingestTypes.join(', ')}`);
+  if (type === undefined) throw new StreamError('UnsupportedMediaType', INGEST_TYPE_ADVICE);
   return type;
 }

@@ -4,7 +4,7 @@ import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import { type EncodedBatch, encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { checkItems } from '../../../src/stream/ingest/check-items.ts';
 import { copyItems } from '../../../src/stream/ingest/copy-items.ts';
-import { readItems } from '../../../src/stream/ingest/ingest-body.ts';
+import { readItems } from '../../../src/stream/ingest/read-items.ts';
 import { decodeCborSequence } from '../../support/decode-cbor-sequence.ts';
 import { deviceId, telemetry, wideTelemetry } from '../../support/messages.ts';
 import { rounds } from '../../support/rounds.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
-import { type IngestType, readItems } from '../../../src/stream/ingest/ingest-body.ts';
+import type { IngestType } from '../../../src/contract/ingest-types.ts';
+import { readItems } from '../../../src/stream/ingest/read-items.ts';
 
 const ones = (count: number) => new Array<number>(count).fill(1);
 
