@@ -69,8 +69,7 @@ LEFT JOIN name AS source_name ON source_name.name = chosen.source
 LEFT JOIN shape ON shape.fields = map_keys(chosen.data);
 
 -- name: enter_archived
--- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them,
--- and ends the piece.
+-- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them.
 INSERT INTO batch BY NAME
 SELECT $batch_id::BIGINT AS batch_id, $origin AS origin, count(*) AS message_count, 0 AS quarantined_count,
   min(store_time_ms) AS first_store_time_ms, max(store_time_ms) AS last_store_time_ms, $now_ms::BIGINT AS landed_at_ms

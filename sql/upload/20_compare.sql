@@ -132,7 +132,7 @@ LIMIT $rows_max::BIGINT;
 -- Sets is_same and revision of the rows of the upload that overlap current rows. A row that equals its
 -- current row gets the revision of that row, and is not stored. Any other row gets a revision one above the
 -- highest one of the rows that it replaces.
-UPDATE incoming SET is_same = matched.is_same, 
+UPDATE incoming SET is_same = matched.is_same,
   revision = CASE WHEN matched.is_same THEN matched.revision ELSE matched.revision + 1 END
 FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) AS matched
 WHERE incoming.new_id = matched.new_id;

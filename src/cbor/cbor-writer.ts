@@ -2,8 +2,8 @@ import { cborInitial, cborMajor } from './cbor-head.ts';
 
 /**
  * Writes CBOR (RFC 8949) into one buffer that grows. Lengths are definite, and each length and integer has
- * the shortest head. A float has 32 bits if they are exact, otherwise 64 bits. All CBOR of this project is
- * written here.
+ * the shortest head. A float has 32 bits if they are exact, otherwise 64 bits; NaN has 16. All CBOR of this
+ * project is written here.
  */
 export interface CborWriter {
   bytes: Uint8Array;

@@ -19,7 +19,8 @@ const positions: ReadonlySet<string> = new Set([
 /**
  * Reads the payload of an event in any form that servers use: binary, base64 or JSON as text, an object that
  * wraps binary content, or a plain object.
- * @returns undefined if it is empty, as in an acknowledgement without content
+ * @returns undefined if it is empty, as in an acknowledgement without content, or a text that is neither JSON
+ *   nor base64
  * @throws RangeError if an offset is a number beyond 2^53, because its digits are lost
  */
 export function readPayload(payload: unknown): SocketPayload | undefined {

@@ -1,5 +1,6 @@
 import { clipText } from '../lib/clip-text.ts';
 import { InputError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 
 /** A problem in a line of a file, with what to do. */
 export interface LineProblem {
@@ -34,7 +35,7 @@ export function createRefusals(): Refusals {
       return count;
     },
     get shown() {
-      return firstRefusals.sort(byLine).slice(0, PROBLEMS_SHOWN_MAX);
+      return firstRefusals.toSorted(byLine).slice(0, PROBLEMS_SHOWN_MAX);
     },
   };
 }
@@ -55,7 +56,7 @@ export class RefusedFile extends InputError {
       message,
     }));
     const more = count - lines.length;
-    if (more > 0) problems.push({ path: '...', message: `and ${more.toLocaleString('en')} more` });
+    if (more > 0) problems.push({ path: '...', message: `and ${formatCount(more)} more` });
     super(name, problems, count);
     this.count = count;
     this.lines = lines;

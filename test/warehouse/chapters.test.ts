@@ -86,13 +86,17 @@ describe.each(folders)('sql/%s', (folder) => {
   });
 });
 
-test('no line of a statement is longer than 120 characters', () => {
-  const long = folders.flatMap((folder) =>
+test('no line of a statement is longer than 120 characters or ends with a space', () => {
+  const wrong = folders.flatMap((folder) =>
     [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
-      text.split('\n').flatMap((line) => (line.length > 120 ? [`${folder}/${name}: ${line.trim()}`] : [])),
+      text
+        .split('\n')
+        .flatMap((line) =>
+          line.length > 120 || /\s$/.test(line) ? [`${folder}/${name}: ${line.trim()}`] : [],
+        ),
     ),
   );
-  expect(long).toEqual([]);
+  expect(wrong).toEqual([]);
 });
 
 test('a CASE of several lines has each of its parts on a separate line', () => {

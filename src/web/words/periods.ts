@@ -72,13 +72,14 @@ export function yearBefore(period: ShownPeriod): ShownPeriod {
 export type Grain = 'day' | 'month' | 'year';
 
 const DAY_COLUMNS_MAX = 92;
-const MONTH_COLUMNS_MAX = 36;
+/** About three years. Longer periods have columns of years. */
+const MONTH_GRAIN_DAYS_MAX = 36 * 31;
 
 /** The length of the columns in which a period is shown. */
 export function grainOf({ from, to }: ShownPeriod): Grain {
   const days = countDays(from, to);
   if (days <= DAY_COLUMNS_MAX) return 'day';
-  return days <= MONTH_COLUMNS_MAX * 31 ? 'month' : 'year';
+  return days <= MONTH_GRAIN_DAYS_MAX ? 'month' : 'year';
 }
 
 /** The columns of a period: its days, months (2026-11) or years (2026), in order. */
