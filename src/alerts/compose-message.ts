@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ConditionName } from '../config/alert-settings.ts';
+import { formatCount } from '../lib/format-count.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import type { AlertCondition } from './alert-condition-type.ts';
@@ -60,10 +61,10 @@ function messageOf(
   { workgroupId, condition, nowMs }: { workgroupId: string; condition: ConditionName; nowMs: UtcMs },
 ): AlertMessage {
   const { title, isUrgent, isOfMachine }: AlertCondition<ConditionName> = alertConditions[condition];
-  const count = alarms.length > 1 ? ` (${alarms.length.toLocaleString('en')})` : '';
+  const count = alarms.length > 1 ? ` (${formatCount(alarms.length)})` : '';
   const lines = alarms.slice(0, LINES_MAX).map(({ text }) => visibleText(text));
   const more = alarms.length - lines.length;
-  if (more > 0) lines.push(`and ${more.toLocaleString('en')} more; "wattline alerts list" shows them`);
+  if (more > 0) lines.push(`and ${formatCount(more)} more; "wattline alerts list" shows them`);
   return {
     id: randomUUID(),
     kind,

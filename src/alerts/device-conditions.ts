@@ -1,5 +1,5 @@
 import type { ConditionSettings } from '../config/alert-settings.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import { formatInstant, HOUR_MS } from '../lib/time.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
@@ -66,7 +66,7 @@ export const dayRestated: AlertCondition<'dayRestated'> = {
     ),
 };
 
-const wh = (value: number | null) => (value === null ? 'no energy' : `${value.toLocaleString('en')} Wh`);
+const wh = (value: number | null) => (value === null ? 'no energy' : `${formatCount(value)} Wh`);
 
 function dayFinding(
   { nameOf }: AlertFacts,

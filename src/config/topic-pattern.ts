@@ -1,3 +1,4 @@
+import { formatCount } from '../lib/format-count.ts';
 /** The topics of a rule. */
 export interface TopicPattern {
   /** The topic filter that a broker understands. */
@@ -45,7 +46,7 @@ const PATTERN_CHARACTERS_MAX = 1_000;
 
 function problemOf(text: string): string | undefined {
   if (text === '' || text.length > PATTERN_CHARACTERS_MAX)
-    return `must be 1 to ${PATTERN_CHARACTERS_MAX.toLocaleString('en')} characters`;
+    return `must be 1 to ${formatCount(PATTERN_CHARACTERS_MAX)} characters`;
   if (text.includes('\0')) return 'must not contain a NUL character';
   if (text.startsWith('$share/')) return 'must be a topic without $share';
   const levels = text.split('/');

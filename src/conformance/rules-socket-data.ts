@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { socketEvents } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { must } from './breach.ts';
@@ -149,7 +149,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.frame-size',
-    says: `No frame has more than ${limits.frameMessagesMax.toLocaleString('en')} messages or ${limits.frameBytesMax / MEBIBYTE} MiB`,
+    says: `No frame has more than ${formatCount(limits.frameMessagesMax)} messages or ${limits.frameBytesMax / MEBIBYTE} MiB`,
     source: contractSections.sockets,
     needs: ['socket', 'write', 'slow'],
     async check(probe) {

@@ -3,6 +3,7 @@ import { access, constants, open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorCode, isMissing } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { APPEND_BYTES_MIN, diskFullWords } from '../stream/log/log-disk.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
@@ -101,7 +102,7 @@ function spaceFact(dataDir: string, { bsize, blocks, bavail }: FileSystemFacts):
 
 function inodeFact({ files, ffree }: FileSystemFacts): Fact[] {
   if (files === 0) return [];
-  const finding = `${ffree.toLocaleString('en')} of ${files.toLocaleString('en')} files (inodes) are free`;
+  const finding = `${formatCount(ffree)} of ${formatCount(files)} files (inodes) are free`;
   if (ffree === 0)
     return [problem(finding, 'delete files of other programs, or move the data to another disk')];
   if (ffree / files < FREE_INODES_SHARE_WARN)

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ExportConfig } from '../config/export-settings.ts';
 import type { MailSettings } from '../config/mail-settings.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { sendMail } from '../mail/send-mail.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
@@ -45,7 +46,7 @@ export async function deliverByEmail(
   const day = period.endDay;
   const facts = await readMorningFacts(workgroup, day, { lake, generation, signal });
   const isAttached = attach && bytes <= ATTACHED_BYTES_MAX;
-  const tooLarge = `The file ${name} has ${bytes.toLocaleString('en')} bytes, which is too much for a mail. "wattline exports show ${config.id}" says where to find it.`;
+  const tooLarge = `The file ${name} has ${formatCount(bytes)} bytes, which is too much for a mail. "wattline exports show ${config.id}" says where to find it.`;
   const { refused } = await sendMail(
     mail,
     {

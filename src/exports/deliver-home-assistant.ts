@@ -3,7 +3,7 @@ import { connectHomeAssistant } from '../home-assistant/connect-home-assistant.t
 import { energyStatisticId } from '../home-assistant/energy-statistic-id.ts';
 import { type DailySeries, sendDailySums } from '../home-assistant/send-daily-sums.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import { addDays, type Clock, dayStart, localDateOf } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake/lake-reader.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
@@ -79,7 +79,7 @@ async function readSeries(
   if (rows.length > SERIES_MAX)
     throw new TerminalError(
       'TooManyStatistics',
-      `there are more than ${SERIES_MAX.toLocaleString('en')} devices and sources; choose devices, and make several exports`,
+      `there are more than ${formatCount(SERIES_MAX)} devices and sources; choose devices, and make several exports`,
     );
   return rows.map(({ device, device_name, source: name, days }) => ({
     id: energyStatisticId(workgroup.id, device, name),

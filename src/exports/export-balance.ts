@@ -1,6 +1,6 @@
 import { siteScope, workgroupScope } from '../balance/balance-scope.ts';
 import type { BalanceResolution } from '../balance/balance-sql.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import { type BalanceQuestion, balanceStatement } from '../report/balance-question.ts';
 import { balanceFlows, balanceQuality, balanceRates, balanceSums } from '../report/balance-rows.ts';
 import type { ColumnName } from '../report/rows/row-columns.ts';
@@ -98,8 +98,7 @@ function selectRows(
 /** The balance of each month, as text. */
 export function monthsInWords(parts: readonly Uint8Array[]): Array<[string, string]> {
   const months = JSON.parse(Buffer.concat(parts).toString()) as Record<string, Record<string, number | null>>;
-  const wh = (value: number | null | undefined) =>
-    value == null ? 'not known' : `${value.toLocaleString('en')} Wh`;
+  const wh = (value: number | null | undefined) => (value == null ? 'not known' : `${formatCount(value)} Wh`);
   const percent = (value: number | null | undefined) =>
     value == null ? '' : ` (${Math.round(value * 1_000) / 10} %)`;
   return Object.entries(months).map(([month, sums]) => [

@@ -1,5 +1,5 @@
 import type { SiteConfig } from '../config/meters.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import { addDays } from '../lib/time.ts';
 import { listedRows, type ReportRow, type RowShape } from '../report/rows/row-select.ts';
 import { type DayRange, type SiteReport, siteReconciliation, siteVariance } from '../report/site-report.ts';
@@ -66,7 +66,7 @@ function varianceInWords({
   return `${wh(actualWh)}, budget ${wh(budgetWh)}, variance ${wh(varianceWh)}${percent(variancePercent)}, of ${comparedDays} of ${formatCountOf(days, 'day')}`;
 }
 
-const wh = (value: number) => `${value.toLocaleString('en')} Wh`;
+const wh = (value: number) => `${formatCount(value)} Wh`;
 const percent = (value: number | null) => (value === null ? '' : ` (${value} %)`);
 
 function reportOf<Answer>(

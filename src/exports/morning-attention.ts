@@ -1,3 +1,4 @@
+import { formatCount } from '../lib/format-count.ts';
 import { addDays, formatMinute } from '../lib/time.ts';
 import { isAsleep } from '../report/device-states.ts';
 import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
@@ -15,7 +16,7 @@ export function attentionLines(facts: MorningFacts): string[] {
   const lines = [...gapLines(facts), ...refusalLines(facts), ...deviceLines(facts)];
   if (lines.length <= ATTENTION_LINES_MAX) return lines;
   const firstLines = lines.slice(0, ATTENTION_LINES_MAX - 1);
-  return [...firstLines, `and ${(lines.length - firstLines.length).toLocaleString('en')} more`];
+  return [...firstLines, `and ${formatCount(lines.length - firstLines.length)} more`];
 }
 
 /** The name of a device, or its id. */

@@ -1,4 +1,5 @@
 import { displayWidth, padDisplayEnd, padDisplayStart } from '../lib/display-width.ts';
+import { formatCount } from '../lib/format-count.ts';
 import type { LocalDate } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { attentionLines, nameOfDevice } from './morning-attention.ts';
@@ -114,7 +115,7 @@ function deviceSection(facts: MorningFacts): Section {
     .slice(0, DEVICES_SHOWN_MAX)
     .map(({ name, energyWh, usual, isInPart }) => compared(visibleText(name), energyWh, usual, isInPart));
   const more = all.length - rows.length;
-  if (more > 0) rows.push([`and ${more.toLocaleString('en')} more`, '', '', '']);
+  if (more > 0) rows.push([`and ${formatCount(more)} more`, '', '', '']);
   return { title: 'Devices', comparedWith: 'usual', rows };
 }
 
@@ -152,7 +153,7 @@ function compared(
 
 function percent(share: number): string {
   const sign = share === 0 ? '' : share > 0 ? '+' : '−';
-  return `${sign}${Math.abs(share).toLocaleString('en')} %`;
+  return `${sign}${formatCount(Math.abs(share))} %`;
 }
 
 function kWh(energyWh: number | null): string {

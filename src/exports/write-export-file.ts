@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import type { Generation, LakeReader } from '../report/lake/lake-reader.ts';
 import { copyRows, type RowFormat } from '../report/rows/copy-rows.ts';
 import { columnType } from '../report/rows/row-columns.ts';
@@ -103,7 +104,7 @@ function refuseTooMany(rows: number): void {
   if (rows > SHEET_ROWS_MAX)
     throw new TerminalError(
       'TooManyRows',
-      `there are ${rows.toLocaleString('en')} rows, but a sheet can have ${SHEET_ROWS_MAX.toLocaleString('en')}; choose csv or parquet, a shorter range, or fewer devices or meters`,
+      `there are ${formatCount(rows)} rows, but a sheet can have ${formatCount(SHEET_ROWS_MAX)}; choose csv or parquet, a shorter range, or fewer devices or meters`,
     );
 }
 

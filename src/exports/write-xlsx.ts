@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import writeXlsxFile, { type Cell, type Row } from 'write-excel-file/node';
 import type { ExportReport } from '../config/export-settings.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { openQueryPool } from '../report/lake/query-pool.ts';
 import { type ColumnName, columnType } from '../report/rows/row-columns.ts';
@@ -244,7 +245,7 @@ function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {
     line('First day', facts.startDate),
     line('Last day', facts.endDate),
     line('Time zone of the days', facts.timezone),
-    line('Rows', rows.toLocaleString('en')),
+    line('Rows', formatCount(rows)),
     line('Generation', `${facts.generation}: the published state of the data that this file was made from`),
     ...(sums ? [[], title('In all'), ...sums.map(([name, value]) => line(name, value))] : []),
     [],

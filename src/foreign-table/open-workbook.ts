@@ -1,3 +1,4 @@
+import { formatCount } from '../lib/format-count.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { childNamed, elementsOf, type XmlElement, XmlError } from '../lib/xml-elements.ts';
 import { type ZipArchive, ZipError } from './read-zip.ts';
@@ -60,7 +61,7 @@ export async function openWorkbook(
         const number = Math.min(ROWS_MAX, Number(element.attributes.r ?? row + 1));
         for (; row + 1 < number; row++) yield [];
         row += 1;
-        if (row > ROWS_MAX) throw new ZipError(`has more than ${ROWS_MAX.toLocaleString('en')} rows`);
+        if (row > ROWS_MAX) throw new ZipError(`has more than ${formatCount(ROWS_MAX)} rows`);
         yield cellsOf(element, context);
       }
     },
@@ -94,8 +95,7 @@ function* elementsIn(xml: string, { name, parent }: WantedElements): Generator<X
 function readUpTo<T>(max: number, xml: string, wanted: WantedElements, of: (element: XmlElement) => T): T[] {
   const read: T[] = [];
   for (const element of elementsIn(xml, wanted)) {
-    if (read.length === max)
-      throw new ZipError(`has more than ${max.toLocaleString('en')} elements ${wanted.name}`);
+    if (read.length === max) throw new ZipError(`has more than ${formatCount(max)} elements ${wanted.name}`);
     read.push(of(element));
   }
   return read;

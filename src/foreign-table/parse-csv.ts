@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { parse as parseStream } from 'csv-parse';
 import { CsvError, parse } from 'csv-parse/sync';
+import { formatCount } from '../lib/format-count.ts';
 
 /** The characters that are tried between cells. */
 export const csvDelimiters = [';', ',', '\t', '|'] as const;
@@ -46,11 +47,11 @@ export function parseCsv(
     cellCount += record.length;
     if (record.length !== width) oddRows += 1;
     if (cellCount > cellsMax)
-      throw new CsvTooLargeError(lines, `more than ${cellsMax.toLocaleString('en')} cells; split it`);
+      throw new CsvTooLargeError(lines, `more than ${formatCount(cellsMax)} cells; split it`);
     if (oddRows > oddRowsMax)
       throw new CsvTooLargeError(
         lines,
-        `more than ${oddRowsMax.toLocaleString('en')} rows have another number of cells`,
+        `more than ${formatCount(oddRowsMax)} rows have another number of cells`,
       );
     const row = { line: lines, linesAbove, cells: record.map((cell) => cell.trim()) };
     linesAbove = lines;

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { openWorkbook, type WorkbookSheet } from './open-workbook.ts';
 import { openZip, ZipError } from './read-zip.ts';
@@ -103,7 +104,7 @@ async function widthOf(sheet: WorkbookSheet): Promise<number> {
     if (last >= 0) rows += 1;
     if (rows * width > WORKBOOK_CELLS_MAX)
       throw new ZipError(
-        `has more than ${WORKBOOK_CELLS_MAX.toLocaleString('en')} cells in sheet "${sheet.name}", with those that are empty; remove columns, or split it`,
+        `has more than ${formatCount(WORKBOOK_CELLS_MAX)} cells in sheet "${sheet.name}", with those that are empty; remove columns, or split it`,
       );
   }
   return width;

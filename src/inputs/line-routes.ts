@@ -11,6 +11,7 @@ import { sendError, toStreamError } from '../http/http-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import { perRequest } from '../http/per-request.ts';
 import { errorCode } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
@@ -155,7 +156,7 @@ async function unzipped(body: Buffer): Promise<Buffer> {
     if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE')
       throw new StreamError(
         'PayloadTooLarge',
-        `the body is too large; at most ${limits.ingestBytesMax.toLocaleString('en')} bytes can be sent at once, unpacked`,
+        `the body is too large; at most ${formatCount(limits.ingestBytesMax)} bytes can be sent at once, unpacked`,
       );
     throw new StreamError('InvalidRequest', 'the body is not valid gzip');
   }

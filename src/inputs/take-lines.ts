@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EncodedBatch, encodeMessages, type IngestItem } from '../contract/encode-messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { PROBLEMS_LISTED_MAX } from '../stream/ingest/check-items.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { LineContext, LineReader } from './read-influx-line.ts';
@@ -107,6 +108,6 @@ function requireLines(text: string): void {
   if (lines > limits.itemsPerIngestMax)
     throw new StreamError(
       'PayloadTooLarge',
-      `at most ${limits.itemsPerIngestMax.toLocaleString('en')} lines can be sent at once; send smaller batches`,
+      `at most ${formatCount(limits.itemsPerIngestMax)} lines can be sent at once; send smaller batches`,
     );
 }

@@ -1,3 +1,5 @@
+import { formatCount } from './format-count.ts';
+
 /**
  * Errors say if a retry makes sense. Messages say what happened, where, and what to do. They never contain
  * secrets or payloads.
@@ -56,7 +58,7 @@ export class InputError extends TerminalError {
     );
     super(
       'InvalidInput',
-      `${what} has ${count === 1 ? 'a problem' : `${count.toLocaleString('en')} problems`}:\n${lines.join('\n')}`,
+      `${what} has ${count === 1 ? 'a problem' : `${formatCount(count)} problems`}:\n${lines.join('\n')}`,
       {
         details: { what, problems },
       },

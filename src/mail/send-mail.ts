@@ -1,6 +1,7 @@
 import { addressOf, type MailSettings, mailRecipients } from '../config/mail-settings.ts';
 import { sha256Hex } from '../lib/durable-files.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { visibleLine } from '../lib/visible-text.ts';
@@ -92,7 +93,7 @@ function refuseTooLarge({ text, html = '', attachment }: Mail): void {
   if (bytes <= MAIL_BYTES_MAX) return;
   throw new TerminalError(
     'MailTooLarge',
-    `the mail has ${bytes.toLocaleString('en')} bytes, but a mail can have ${MAIL_BYTES_MAX.toLocaleString('en')}; send less in one mail`,
+    `the mail has ${formatCount(bytes)} bytes, but a mail can have ${formatCount(MAIL_BYTES_MAX)}; send less in one mail`,
   );
 }
 

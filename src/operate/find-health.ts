@@ -1,3 +1,4 @@
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import { formatInstant, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StatusFinding } from './status-schema.ts';
 import { statusStages, type WorkgroupState } from './workgroup-state.ts';
@@ -79,23 +80,17 @@ function dataFindings({ problems, gaps, quarantined, lastHour, devices }: Workgr
   return [
     ...problems.map(({ path, message }) => finding('attention', 'problem', message, { path })),
     ...(gaps > 0
-      ? [finding('attention', 'gap', `${counted(gaps, 'gap')} of the stream could not be read`)]
+      ? [finding('attention', 'gap', `${formatCountOf(gaps, 'gap')} of the stream could not be read`)]
       : []),
     ...(offline > 0
-      ? [
-          finding(
-            'attention',
-            'device',
-            `${counted(offline, 'device')} ${offline === 1 ? 'is' : 'are'} offline`,
-          ),
-        ]
+      ? [finding('attention', 'device', `${formatCountOf(offline, 'device is', 'devices are')} offline`)]
       : []),
     ...(lastHour && lastHour.quarantined > 0
       ? [
           finding(
             'attention',
             'quarantine',
-            `${counted(lastHour.quarantined, 'message')} of the last hour could not be read`,
+            `${formatCountOf(lastHour.quarantined, 'message')} of the last hour could not be read`,
           ),
         ]
       : quarantined > 0
@@ -105,7 +100,7 @@ function dataFindings({ problems, gaps, quarantined, lastHour, devices }: Workgr
               'quarantine',
               quarantined === 1
                 ? 'one message or reading was received and not used'
-                : `${quarantined.toLocaleString('en')} messages or readings were received and not used`,
+                : `${formatCount(quarantined)} messages or readings were received and not used`,
             ),
           ]
         : []),
@@ -135,7 +130,7 @@ function taskFindings({ imports, exports }: WorkgroupState): StatusFinding[] {
             finding(
               'note',
               'export',
-              `the data of ${counted(outdated, 'file')} of export ${id} have changed after delivery`,
+              `the data of ${formatCountOf(outdated, 'file')} of export ${id} have changed after delivery`,
             ),
           ]
         : []),
@@ -146,8 +141,4 @@ function taskFindings({ imports, exports }: WorkgroupState): StatusFinding[] {
 /** The last part of a path. Paths of the server are not for readers of HTTP. */
 export function fileName(path: string): string {
   return path.split(/[\\/]/).at(-1) || path;
-}
-
-function counted(count: number, what: string): string {
-  return count === 1 ? `one ${what}` : `${count.toLocaleString('en')} ${what}s`;
 }

@@ -111,12 +111,12 @@ export const statusSchema = z
       timezone: 'Europe/Paris',
       state: 'running',
       health: 'attention',
-      reason: 'one gap of the stream is open',
+      reason: '1 gap of the stream could not be read',
       findings: [
         {
           severity: 'attention',
           about: 'gap',
-          message: 'one gap of the stream is open',
+          message: '1 gap of the stream could not be read',
           since: null,
           path: null,
         },

@@ -6,6 +6,7 @@ import PQueue from 'p-queue';
 import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { hashFile } from '../lib/durable-files.ts';
 import { ifMissing, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import { createSharing } from '../lib/sharing.ts';
 import { MINUTE_MS } from '../lib/time.ts';
@@ -271,7 +272,7 @@ function missing({ store, key }: CachedObject): TransientError {
 }
 
 function tooSmall(folder: string, wantedBytes: number, bytesMax: number): TerminalError {
-  const [wanted, most] = [wantedBytes, bytesMax].map((bytes) => bytes.toLocaleString('en'));
+  const [wanted, most] = [wantedBytes, bytesMax].map((bytes) => formatCount(bytes));
   return new TerminalError(
     'CacheTooSmall',
     `one query needs files of ${wanted} bytes, but the cache ${folder} may have ${most}; make it larger`,
@@ -281,6 +282,6 @@ function tooSmall(folder: string, wantedBytes: number, bytesMax: number): Termin
 function busyError(folder: string, bytesMax: number): TransientError {
   return new TransientError(
     'CacheBusy',
-    `running queries use all ${bytesMax.toLocaleString('en')} bytes of the cache ${folder}; the same may succeed later`,
+    `running queries use all ${formatCount(bytesMax)} bytes of the cache ${folder}; the same may succeed later`,
   );
 }

@@ -1,4 +1,5 @@
 import { TerminalError } from '../lib/errors.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 
 /**
@@ -103,7 +104,7 @@ export function damagedObject(address: string, key: string, what: string): Termi
 export function objectTooLarge(address: string, key: string, bytesMax: number): TerminalError {
   return new TerminalError(
     'ObjectTooLarge',
-    `${address}/${key} has more than ${bytesMax.toLocaleString('en')} bytes`,
+    `${address}/${key} has more than ${formatCount(bytesMax)} bytes`,
     { details: { store: address, key, bytesMax } },
   );
 }

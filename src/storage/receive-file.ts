@@ -3,6 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { syncPath } from '../lib/durable-files.ts';
+import { formatCount } from '../lib/format-count.ts';
 import type { ExpectedObject } from './object-store.ts';
 
 interface ReceiveOptions {
@@ -55,5 +56,5 @@ export async function receiveFile(
 }
 
 function bytesInWords(bytes: number): string {
-  return `${bytes.toLocaleString('en')} bytes`;
+  return `${formatCount(bytes)} bytes`;
 }

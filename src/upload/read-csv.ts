@@ -1,6 +1,6 @@
 import { parseCsvTable } from '../foreign-table/parse-csv-table.ts';
 import { clipText } from '../lib/clip-text.ts';
-import { formatCountOf } from '../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../lib/format-count.ts';
 import type { LineProblem } from './refusals.ts';
 import {
   TOO_MANY_COLUMNS,
@@ -40,7 +40,7 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
   if (longLine !== undefined)
     return refusedTable(
       longLine,
-      `has more than ${UPLOAD_LINE_CHARACTERS_MAX.toLocaleString('en')} characters; check if this is a CSV file`,
+      `has more than ${formatCount(UPLOAD_LINE_CHARACTERS_MAX)} characters; check if this is a CSV file`,
     );
   const parsed = parseCsvTable(text, {
     ...options,

@@ -49,7 +49,7 @@ test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason:
     'new rejections',
     { quarantined: 9, lastHour: { messages: 0, quarantined: 1 } },
     'attention',
-    'one message of the last hour could not be read',
+    '1 message of the last hour could not be read',
     ['quarantine'],
   ],
   [
@@ -63,7 +63,7 @@ test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason:
     'an offline device',
     { devices: { online: 1, offline: 1, asleep: 3, unknown: 0 } },
     'attention',
-    'one device is offline',
+    '1 device is offline',
     ['device'],
   ],
   ['an hour without bad messages', { lastHour: { messages: 5, quarantined: 0 } }, 'good', 'all is well', []],

@@ -2,7 +2,7 @@ import { type DestinationOfKind, destinationOf } from '../../config/export-setti
 import type { Exports } from '../../exports/create-exports.ts';
 import { type ExportRun, retryAdvice, runName } from '../../exports/export-ledger.ts';
 import { type ExportState, exportState, nextRunMs } from '../../exports/list-exports.ts';
-import { formatCountOf } from '../../lib/format-count.ts';
+import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
 
@@ -169,5 +169,5 @@ function retryOf(run: ExportRun): string {
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const whole = (value: number | null | undefined) =>
-  value === null || value === undefined ? '-' : value.toLocaleString('en');
-const signed = (value: number) => `${value > 0 ? '+' : ''}${value.toLocaleString('en')}`;
+  value === null || value === undefined ? '-' : formatCount(value);
+const signed = (value: number) => `${value > 0 ? '+' : ''}${formatCount(value)}`;

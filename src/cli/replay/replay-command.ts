@@ -121,7 +121,7 @@ interface Row {
 const columns = [
   { title: 'Day', value: (row: Row) => row.day },
   { title: 'Device.source', value: (row: Row) => row.series },
-  { title: 'Wh', value: (row: Row) => row.energyWh.toLocaleString('en'), align: 'right' as const },
+  { title: 'Wh', value: (row: Row) => formatCount(row.energyWh), align: 'right' as const },
 ];
 
 const totalColumns = [
@@ -145,7 +145,10 @@ const comparedColumns = [
     ] as ReadonlyArray<[title: string, wh: (day: ComparedDay) => number | null]>
   ).map(([title, wh]) => ({
     title,
-    value: (day: ComparedDay) => wh(day)?.toLocaleString('en') ?? '-',
+    value: (day: ComparedDay) => {
+      const energyWh = wh(day);
+      return energyWh === null ? '-' : formatCount(energyWh);
+    },
     align: 'right' as const,
   })),
 ];
@@ -169,8 +172,7 @@ const balanceColumns = [
     ] as const
   ).map(([title, field]) => ({
     title: `${title} Wh`,
-    value: ({ balance }: BalanceRow) =>
-      balance[field] === null ? '-' : Number(balance[field]).toLocaleString('en'),
+    value: ({ balance }: BalanceRow) => (balance[field] === null ? '-' : formatCount(Number(balance[field]))),
     align: 'right' as const,
   })),
   {

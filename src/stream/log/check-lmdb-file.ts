@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing, TerminalError } from '../../lib/errors.ts';
+import { formatCount } from '../../lib/format-count.ts';
 
 /**
  * The first two pages of an LMDB file describe it. The one with the higher transaction counts. A page begins
@@ -72,7 +73,7 @@ function notALog(file: string): TerminalError {
 function damagedError(file: string, bytes: number, wantedBytes: number): TerminalError {
   return new TerminalError(
     'DamagedLog',
-    `the log ${file} is damaged: it has ${bytes.toLocaleString('en')} of ${wantedBytes.toLocaleString('en')} bytes. Stop the service, move its folder aside, and start again: a new log begins. Messages that were not read yet are lost, and messages that have landed are in the warehouse and the lake`,
+    `the log ${file} is damaged: it has ${formatCount(bytes)} of ${formatCount(wantedBytes)} bytes. Stop the service, move its folder aside, and start again: a new log begins. Messages that were not read yet are lost, and messages that have landed are in the warehouse and the lake`,
     { details: { file, bytes, wantedBytes } },
   );
 }
