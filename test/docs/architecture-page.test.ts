@@ -219,6 +219,18 @@ test('the table of contents has every topic with its decisions, in their order',
   expect(contents).toEqual(titles);
 });
 
+test('every table of the warehouse has its writers in the table', () => {
+  const schema = globSync('sql/schema/*.sql', { cwd: repositoryRoot })
+    .map((path) => readFileSync(join(repositoryRoot, path), 'utf8'))
+    .join('\n');
+  const named = [...below('## Who writes what').matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell]) =>
+    words(cell!),
+  );
+  const made = [...schema.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, table]) => table!);
+  expect(made.length).toBeGreaterThan(30);
+  expect(made.filter((table) => !named.includes(table))).toEqual([]);
+});
+
 test('every folder of the data folder has its writers in the table', () => {
   const rows = [...below('## Who writes what').matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, what]) => what!);
   const folders = [
