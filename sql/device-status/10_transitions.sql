@@ -45,8 +45,8 @@ WHERE batch_id > $after_batch_id::BIGINT;
 
 -- name: update_states
 -- Updates device_state with the batches after $after_batch_id up to $through_batch_id. The newest data of a
--- device is stored by the minute ($minute_ms), so that its row does not change with every message. It is not
--- after $now_ms. A store time can be: when the clock is set back, store times wait until it is there again.
+-- device is stored by the minute ($minute_ms), so that its row does not change with every message. A minute
+-- after $now_ms is replaced by an earlier one: it was stored before the clock was set back.
 MERGE INTO device_state
 USING (
   WITH transition AS (

@@ -2,8 +2,8 @@
 --
 -- Reads   files of daily_energy of one generation of the lake; role_day (see balance/find_role_days);
 --         rise_fall (see balance/sum_rise_fall).
--- Writes  chosen, counted, source_day and the inputs of rise_fall: steps of a WITH clause. A later chapter
---         has the SELECT that ends the statement. Energy in Wh.
+-- Writes  chosen, counted, source_day and the inputs of rise_fall. Each is a step of one WITH clause, whose
+--         last SELECT is in a later chapter. Energy in Wh.
 -- Why     All answers about days begin with the same rows.
 --
 -- chooseDays of src/report/day-report.ts composes the statement. For devices it is:

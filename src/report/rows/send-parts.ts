@@ -19,9 +19,9 @@ interface PartsAnswer {
 
 /**
  * Answers with JSON text in parts, with rows if the caller prefers them, or with 304 if nothing has changed.
- * `Wattline-Flags` counts the flags that are not in the text. If the caller disconnects, its query is
- * stopped. Concurrent requests for the same address and entity tag share one text, because it depends only on
- * these two.
+ * The header `Wattline-Flags` counts flags that the text does not show. If the caller disconnects, its query
+ * is stopped. Concurrent requests for the same address and entity tag share one text, because it depends only
+ * on these two.
  */
 export async function sendParts(
   request: FastifyRequest,
