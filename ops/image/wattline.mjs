@@ -1,2 +1,2 @@
 #!/usr/bin/node
-import('/opt/wattline/dist/src/cli.js');
+await import('/opt/wattline/dist/src/cli.js');

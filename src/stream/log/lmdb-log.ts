@@ -124,7 +124,8 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number, mapByt
   let fileBytesRead = 0;
 
   /**
-   * Applies writes in one durable transaction.
+   * Applies the writes of `action` in one durable transaction. Nobody waits for their promises, because each
+   * ends with the transaction.
    * @throws TransientError if the disk is almost full, TerminalError if another process has opened the log
    */
   const write = async (freeBytesMin: number, action: () => void): Promise<void> => {
@@ -151,7 +152,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number, mapByt
     async append(chunk) {
       try {
         await write(APPEND_BYTES_MIN + chunk.value.length, () => {
-          chunks.put(keyOf(chunk.firstOffset), chunk.value as Buffer);
+          void chunks.put(keyOf(chunk.firstOffset), chunk.value as Buffer);
         });
       } catch (error) {
         tail = readTail(chunks, head);
@@ -178,8 +179,8 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number, mapByt
           trimmedOrdinal: last.firstOrdinal + Number(last.lastOffset - last.firstOffset) + 1,
         };
         await write(TRIM_BYTES_MIN, () => {
-          for (const span of spans) chunks.remove(keyOf(span.firstOffset));
-          heads.put(HEAD_KEY, trimmed);
+          for (const span of spans) void chunks.remove(keyOf(span.firstOffset));
+          void heads.put(HEAD_KEY, trimmed);
         });
         for (const { bytes } of spans) fileBytesRead += pageBytes(bytes);
         head = trimmed;

@@ -105,7 +105,7 @@ test('a message stays for its retention, and longer only by the time that the cl
     ),
     looks: fc.boolean(),
   });
-  fc.assert(
+  void fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const at = setUp();
       const appended: Array<{ ms: number; elapsedMs: number; adjustedMs: number; backMs: number }> = [];
