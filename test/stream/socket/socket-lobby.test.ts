@@ -191,6 +191,25 @@ test('a connection that opens after its place was given up is closed', async () 
   expect(closed).toEqual([true]);
 });
 
+test('a connection is refused if all places are taken by connections that have authenticated', () => {
+  let inside = 2;
+  const lobby = createLobby({
+    connectionsMax: 3,
+    waitingPerAddressMax: 10,
+    waitingMsMax: 5_000,
+    countInside: () => inside,
+    startTimer: createTestClock().startTimer,
+  });
+  const request = () => new IncomingMessage(new Socket());
+  const first = request();
+  expect(lobby.enter(first)).toBeUndefined();
+  lobby.letIn(first);
+  inside = 3;
+  expect(lobby.enter(request())).toBe('too many connections');
+  inside = 2;
+  expect(lobby.enter(request())).toBeUndefined();
+});
+
 test.each(['connectionsPerTokenMax', 'connectionsPerWorkgroupMax'] as const)(
   'of many connections that are accepted at once, at most %s stay',
   async (limit) => {
