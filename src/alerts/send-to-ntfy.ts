@@ -1,5 +1,5 @@
 import type { AlertChannel } from '../config/alert-settings.ts';
-import { send } from '../exports/send-request.ts';
+import { send } from '../http/send-request.ts';
 import type { AlertMessage } from './alert-state.ts';
 import { requireTaken } from './require-taken.ts';
 

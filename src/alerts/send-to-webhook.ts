@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { AlertChannel } from '../config/alert-settings.ts';
-import { send } from '../exports/send-request.ts';
+import { send } from '../http/send-request.ts';
 import { formatInstant } from '../lib/time.ts';
 import type { AlertMessage } from './alert-state.ts';
 import { requireTaken } from './require-taken.ts';

@@ -1,4 +1,4 @@
-import { send } from '../exports/send-request.ts';
+import { send } from '../http/send-request.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { type Fact, ok, problem, warning } from './run-checks.ts';
 

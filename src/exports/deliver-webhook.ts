@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { ExportConfig } from '../config/export-settings.ts';
+import { send } from '../http/send-request.ts';
 import { TransientError } from '../lib/errors.ts';
 import type { Outgoing } from './outgoing.ts';
-import { send } from './send-request.ts';
 
 type Webhook = NonNullable<ExportConfig['destination']['webhook']>;
 
