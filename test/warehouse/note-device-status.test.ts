@@ -64,6 +64,26 @@ test('repeated device states are left out, and each device has its last state', 
   ]);
 });
 
+test('plain data of a later batch keep the state, since when it holds, and its reason', async () => {
+  const at = await setUp();
+  await at.clock.advance(HOUR_MS);
+  await landStatuses(at.shard, 0, [
+    [1, 'online', 'data received'],
+    [2, 'offline', 'timeout'],
+  ]);
+  await at.note();
+  await landStatuses(at.shard, 5, [
+    [1, 'data'],
+    [2, 'data'],
+  ]);
+  await at.publish();
+  const second = 1 / 60;
+  expect(await at.states()).toEqual([
+    [1, 'online', 'data received', second, 5],
+    [2, 'offline', 'timeout', 1 + second, 6],
+  ]);
+});
+
 test('the same in any batches, noted at any time, gives the same', async () => {
   const told: Told[] = [
     [1, 'online'],
