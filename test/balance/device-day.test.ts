@@ -25,22 +25,26 @@ interface Source {
   computed?: number;
   flags?: string;
   counting?: number;
+  mixed?: boolean;
+  /** Sources of the device without a role. One of them makes the day undeclared. */
+  lacking?: number;
 }
 
 /** The day of a device from its sources. */
 async function dayOf(...sources: Source[]) {
   const rows = sources.map(
     ({ counts = true, wh = 1, part = 'whole', coverage = 1, status = 'final', version = 1, ...more }) =>
-      `(${counts}, ${wh}::BIGINT, '${part}', ${coverage}::DOUBLE, '${status}', ${version}, ${more.computed ?? 0}, '${more.flags ?? ''}', ${more.counting ?? 1})`,
+      `(${counts}, ${wh}::BIGINT, '${part}', ${coverage}::DOUBLE, '${status}', ${version}, ${more.computed ?? 0}, '${more.flags ?? ''}', ${more.counting ?? 1}, ${more.mixed ?? false}, ${more.lacking ?? 0})`,
   );
   const [day] = await read(
     {
       source_day: `SELECT DATE '2026-11-20' AS day, DATE '2026-11-20' AS reported_day, 1 AS device, counts, part,
-        'production' AS role, false AS is_mixed, counting AS counting_sources, 0 AS lacking_sources,
-        0 AS lacking_max, false AS lacks_with_energy, wh AS energy_wh, 30 AS rise_wh, 20 AS fall_wh,
+        'production' AS role, is_mixed, counting AS counting_sources, lacking_sources, 0 AS lacking_max,
+        false AS lacks_with_energy, wh AS energy_wh, 30 AS rise_wh, 20 AS fall_wh,
         ['total_energy'] AS methods, list_filter(split(flags, ' '), lambda flag: flag <> '') AS flags, coverage,
         status, version, computed AS computed_at
-        FROM (VALUES ${rows.join(', ')}) AS row (counts, wh, part, coverage, status, version, computed, flags, counting)`,
+        FROM (VALUES ${rows.join(', ')}) AS row (counts, wh, part, coverage, status, version, computed, flags, counting,
+          is_mixed, lacking_sources)`,
     },
     'balance/sum_device_day',
   );
@@ -64,7 +68,7 @@ test('a device has the facts of the sources that count', async () => {
   expect(
     await dayOf(
       { wh: 5, coverage: 0.9, flags: 'reset' },
-      { wh: 7, coverage: 0.8, version: 2, computed: 3 },
+      { wh: 7, coverage: 0.8, version: 2, computed: 3, flags: 'reset' },
       other,
     ),
   ).toEqual({
@@ -94,6 +98,16 @@ test('a device is incomplete if a source that should count has no energy', async
   expect((await dayOf({ counting: 2 })).flags).toBe("['incomplete']");
   expect((await dayOf({ counting: 2 }, { counting: 2 })).flags).toBe('[]');
   expect(await dayOf({ wh: 5 }, { wh: null })).toMatchObject({ wh: null, flags: "['incomplete']" });
+});
+
+test('a device can be incomplete, mixed and undeclared on one day, beside the flags of its sources', async () => {
+  const flagsOf = async (source: Source) => (await dayOf(source)).flags;
+  expect(await flagsOf({ flags: 'reset', counting: 2, mixed: true, lacking: 1 })).toBe(
+    "['incomplete', 'mixed', 'reset', 'undeclared']",
+  );
+  expect(await flagsOf({ counting: 2, mixed: true })).toBe("['incomplete', 'mixed']");
+  expect(await flagsOf({ counting: 2, lacking: 1 })).toBe("['incomplete', 'undeclared']");
+  expect(await flagsOf({ mixed: true, lacking: 1 })).toBe("['mixed', 'undeclared']");
 });
 
 test('of a net register the part that counts is added', async () => {

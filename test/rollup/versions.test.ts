@@ -200,6 +200,20 @@ test('a version has the status of the day and its causes', async () => {
   ]);
 });
 
+test('a version that a setting and late readings change has both causes, and a first version only its readings', async () => {
+  const shard = await openTestShard();
+  await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
+  await rollUpSite(shard, site, at('09T00:00'));
+  const late = { event_time: '2024-06-03T00:00:00Z', data: { energy: 4800 } };
+  await landReadings(shard, [late], 't', 'import:0a1b:7');
+  await rollUpSite(shard, { ...site, streams: [{ ...site.streams[0]!, multiplier: 2 }] }, at('09T01:00'));
+  expect(await causesOf(shard)).toEqual([
+    [1, 1, 'final', 'stream'],
+    [1, 2, 'restated', 'configuration import'],
+    [2, 1, 'final', 'import'],
+  ]);
+});
+
 test.runIf(isFull)('a version names the origins of the readings that changed the day', async () => {
   const shard = await openTestShard();
   const readBy = (origin: string, ...values: Array<[time: string, energy: number]>) =>
