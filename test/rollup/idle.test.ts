@@ -91,6 +91,25 @@ test('the roll-up after a restatement keeps the bound settings, and restates not
   expect(await energyByDay(shard)).toEqual({ '2026-11-20': 70 });
 });
 
+test('days are closed by the first roll-up after midnight, and not looked for by the others of its day', async () => {
+  const shard = await openTestShard();
+  const startMs = Date.UTC(2030, 0, 1);
+  const rollUpAt = async (minute: number, nowMs: number) => {
+    await landReadings(shard, [at(minute, 100 + minute)]);
+    await rollUpSite(shard, site, nowMs);
+    return rowsOf(shard, "SELECT status FROM daily_energy WHERE source = 'open'");
+  };
+  await rollUpAt(0, startMs);
+  await rowsOf(
+    shard,
+    `INSERT INTO daily_energy BY NAME SELECT DATE '2020-01-01' AS day, uuid() AS device, 'open' AS source, 1 AS energy_wh,
+       'total_energy' AS method, 1 AS stream_id, 0 AS flags, 1 AS coverage, 'provisional' AS status, 1 AS version,
+       0 AS computed_at_ms, 1 AS batch_id`,
+  );
+  expect(await rollUpAt(5, startMs)).toEqual([{ status: 'provisional' }]);
+  expect(await rollUpAt(10, startMs + DAY_MS)).toEqual([{ status: 'final' }]);
+});
+
 // The first test has the same for messages that land.
 test.runIf(isSoak)('a roll-up notices writes of other connections and transactions', async () => {
   const shard = await openTestShard();
