@@ -12,7 +12,8 @@ test('finer intervals replace a longer one if they cover all of it, and are refu
         /covers only a part of a period that was uploaded at 2026-11-20T12:00.*from 2026-05-31T22:00.*upload the whole period/,
       ),
     });
-    await store(intervals(interval(0, 1, 100), interval(1, 3, 350)));
+    const finer = intervals(interval(0, 1, 100), interval(1, 3, 350));
+    expect(await store(finer)).toMatchObject({ stored: 2, replaced: 1 });
     expect(await current()).toEqual([
       [0, 1, 100, 'measured', 2],
       [1, 4, 350, 'measured', 2],

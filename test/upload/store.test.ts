@@ -45,6 +45,8 @@ test('a later upload with another value counts under the next revision, and the 
       ),
     );
     expect(all.getRows()).toEqual([[200, 2n]]);
+    const { meters } = await shard.read(listUploads);
+    expect(meters).toMatchObject([{ readings: 3, energyWh: 650, revision: 2 }]);
   }));
 
 test('the same rows again do nothing, unless they are to count again', () =>
