@@ -130,6 +130,31 @@ test('rise and fall of a day are known if at most 20 Wh of it have no shape', as
   expect(await of(21)).toEqual([[null, null]]);
 });
 
+test('the intervals of a day of another zone are those that are over, each with its day of the workgroup', async () => {
+  const quarter = 900_000;
+  const days = (...rows: Array<[day: number, from: number, to: number]>) =>
+    `FROM (VALUES ${rows.map(([day, from, to]) => `(DATE '2026-11-0${day}', ${from * quarter}, ${to * quarter})`).join(', ')}) AS row (day, start_ms, end_ms)`;
+  const slots = await read(
+    {
+      // The interval from 4 to 5 ends now.
+      rule: `SELECT * REPLACE (${5 * quarter} AS now_ms) FROM (${loadSql('balance/find_rule')})`,
+      own_day: days([1, 0, 4], [2, 4, 8]),
+      zone_day: days([3, 2, 8]),
+    },
+    'balance/find_slot',
+  );
+  const found = slots.map(({ at_ms, day, own_day }) => [
+    Number(at_ms) / quarter,
+    String(day),
+    String(own_day),
+  ]);
+  expect(found.sort()).toEqual([
+    [2, '2026-11-03', '2026-11-01'],
+    [3, '2026-11-03', '2026-11-01'],
+    [4, '2026-11-03', '2026-11-02'],
+  ]);
+});
+
 test('an interval is measured if time of it is covered, or if it has energy of an instant', async () => {
   const intervals = '(0, 0, 900000), (1, 0, 0), (2, 3, 0), (3, 5, 1)';
   const rows = await read(
