@@ -1,0 +1,128 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { loadSql } from '../../src/warehouse/load-sql.ts';
+import { queryText, type SqlParameters } from '../../src/warehouse/query.ts';
+
+/** Runs a statement over tables, each with its columns and its rows as SQL. `order`: of the result. */
+async function read(
+  statement: string,
+  tables: Record<string, [columns: string, ...rows: string[]]>,
+  {
+    parameters = {},
+    columns = '*',
+    order = 'ALL',
+  }: { parameters?: SqlParameters; columns?: string; order?: string } = {},
+) {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  for (const [name, [names, ...rows]] of Object.entries(tables))
+    await connection.run(
+      `CREATE TABLE ${name} AS FROM (VALUES ${rows.map((row) => `(${row})`).join(', ')}) AS row (${names})`,
+    );
+  const sql = `SELECT ${columns} FROM (${loadSql(statement)}) ORDER BY ${order}`;
+  const rows = await queryText(connection, sql, parameters);
+  connection.closeSync();
+  instance.closeSync();
+  return rows;
+}
+
+/** Days of devices: day of January, device, Wh, and whether it is incomplete. */
+const deviceDay = (
+  ...days: Array<readonly [day: number, device: string, wh: number | null]>
+): [string, ...string[]] => [
+  'day, device, energy_wh, is_mixed, is_undeclared, is_incomplete',
+  ...days.map(
+    ([day, device, wh]) => `DATE '2026-01-0${day}', '${device}', ${wh}::BIGINT, false, false, ${wh === null}`,
+  ),
+];
+const month = { period_digits: 7n };
+
+test('a device without energy in a month is no member of it, and its days are counted as incomplete', async () => {
+  const device_day = deviceDay([1, 'a', null], [2, 'a', null], [1, 'b', 5], [2, 'b', null]);
+  const columns = 'period, decode(members) AS members, incomplete';
+  expect(
+    await read('report/answer_periods_by_device', { device_day }, { parameters: month, columns }),
+  ).toEqual([{ period: '2026-01', members: '"b":5', incomplete: 3 }]);
+  expect(await read('rows/sum_periods_by_device', { device_day }, { parameters: month })).toEqual([
+    { period: '2026-01', device: 'b', energy_wh: 5n, days: 1n },
+  ]);
+});
+
+test('sources are in the order of their devices', async () => {
+  const rows = await read(
+    'report/answer_periods_by_source',
+    {
+      chosen: [
+        'day, device, source, energy_wh',
+        "DATE '2026-01-01', 'b', 'x', 1",
+        "DATE '2026-01-01', 'a', 'y', 2",
+      ],
+    },
+    { parameters: month, columns: 'decode(members) AS members' },
+  );
+  expect(rows).toEqual([{ members: '"a.y":2,"b.x":1' }]);
+});
+
+test('beside the names with most energy, the others are one, and names without energy are counted', async () => {
+  const rows = await read(
+    'report/answer_top',
+    {
+      energy: [
+        'period, name, energy_wh, is_mixed, is_undeclared, is_incomplete',
+        `'2026-01', '"a"', 5, false, false, false`,
+        `'2026-01', '"b"', 3, false, false, false`,
+        `'2026-01', '"c"', 1, false, false, false`,
+        `'2026-01', '"d"', NULL, true, true, true`,
+      ],
+    },
+    { parameters: { top: 1n }, columns: '* REPLACE (decode(members) AS members)' },
+  );
+  expect(rows).toEqual([
+    { period: '2026-01', members: '"a":5,"others":4', mixed: 1, undeclared: 1, incomplete: 1 },
+  ]);
+});
+
+test('a meter is derived if it is a device or a source of one, else uploaded', async () => {
+  const rows = await read(
+    'rows/select_meter_days',
+    {
+      meter_day: [
+        'day, key, energy_wh, quality, flags, coverage, revision',
+        ...['M', 'D', 'S'].map((key) => `DATE '2026-01-01', '${key}', 1, 'measured', [], 1, 1`),
+      ],
+      member: ['key, device, source', "'M', NULL, NULL", "'D', 'a', NULL", "'S', 'a', 'x'"],
+    },
+    { columns: 'meter, kind', order: 'meter' },
+  );
+  expect(rows).toEqual([
+    { meter: 'D', kind: 'derived' },
+    { meter: 'M', kind: 'uploaded' },
+    { meter: 'S', kind: 'derived' },
+  ]);
+});
+
+test('rise and fall are computed of sources of which one of the two counts, and each day has its own', async () => {
+  const role_day: [string, ...string[]] = [
+    'day, device, source, part, method',
+    ...[
+      [1, 'rise'],
+      [2, 'fall'],
+      [3, 'whole'],
+    ].map(([day, part]) => `DATE '2026-01-0${day}', 'a', 'x', '${part}', 'total_energy'`),
+  ];
+  const split = await read('report/select_split_days', { role_day }, { columns: 'day(own_day) AS day' });
+  expect(split).toEqual([{ day: 1n }, { day: 2n }]);
+  const rise_fall: [string, ...string[]] = [
+    'day, device, source, rise_wh, fall_wh',
+    "DATE '2026-01-01', 'a', 'x', 5, 1",
+    "DATE '2026-01-02', 'a', 'x', 6, 2",
+    "DATE '2026-01-02', 'b', 'x', 70, 70",
+    "DATE '2026-01-02', 'a', 'y', 80, 80",
+  ];
+  const columns = 'day(day) AS day, rise_wh, fall_wh';
+  expect(await read('report/select_source_day', { role_day, rise_fall }, { columns })).toEqual([
+    { day: 1n, rise_wh: 5, fall_wh: 1 },
+    { day: 2n, rise_wh: 6, fall_wh: 2 },
+    { day: 3n, rise_wh: null, fall_wh: null },
+  ]);
+});
