@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
 import { encodeMessages, type IngestItem, stampMessages } from '../../src/contract/encode-messages.ts';
+import { appendMessage } from '../../src/decode/append-message.ts';
 import { clearColumns, createColumns } from '../../src/decode/columns-buffer.ts';
 import { beginBody, createFastReader, readMessage } from '../../src/decode/fast-reader.ts';
 import type { MessageColumns } from '../../src/decode/message-columns.ts';
@@ -191,6 +192,39 @@ describe('the message decoder', () => {
     expect(small.count).toBe(1);
     expect(small.fieldStart[1]).toBe(30);
     expect(columnsOf(decoder.decode(bodyOf([]))).count).toBe(0);
+  });
+
+  it('grows its columns in the middle of messages and loses no value, on the fast path and the plain one', () => {
+    const names = createNameTable();
+    const dataOf = (index: number) =>
+      Object.fromEntries(Array.from({ length: 11 }, (_, field) => [`f${field}`, index * 11 + field + 0.5]));
+    // The first room is for 10,240 fields. Message 931 needs one more.
+    const items = Array.from({ length: 1_100 }, (_, index) => ({
+      device: DEVICE,
+      event_time: index,
+      data: dataOf(index),
+    }));
+    const { bytes } = encodeMessages(items, 'solar');
+    const body = Buffer.concat([encodeReadHead({ ...head, count: items.length }), bytes]);
+    const fast = columnsOf(createMessageDecoder(names).decode(body));
+    const plain = createColumns();
+    const envelope = { table: 'solar', offset: 0n, store_time: 0 };
+    for (const item of items) appendMessage(plain, names, { ...item, ...envelope }, undefined, undefined);
+    const expected = items.flatMap(({ data }) => Object.values(data));
+    for (const columns of [fast, plain]) {
+      expect(columns.count).toBe(items.length);
+      const fieldCount = columns.fieldStart[items.length];
+      expectSame([...columns.number.subarray(0, fieldCount)], expected);
+      const fields = [...columns.fieldId.subarray(0, fieldCount)].map((id) => names.nameOf(id));
+      expectSame(
+        fields,
+        items.flatMap(({ data }) => Object.keys(data)),
+      );
+      expectSame(
+        [...columns.fieldStart.subarray(0, items.length + 1)],
+        Array.from({ length: items.length + 1 }, (_, index) => index * 11),
+      );
+    }
   });
 
   it('keeps a batch with a bad message, and the bytes of the bad one', () => {
