@@ -302,6 +302,15 @@ test('a chunk is lent to one batch at a time', () => {
   expect(firsts).toEqual([100n, 200n, 300n]);
 });
 
+test('a released chunk is lent again', () => {
+  const filler = createChunkFiller();
+  const fill = (first: number) => filler.fill(columnsOf(messagesFrom(first, 10)), 0, 10, 1)[0]!;
+  const lent = [fill(0), fill(100)];
+  filler.release(lent);
+  const again = [fill(200), fill(300), fill(400)];
+  expect(again.map((chunk) => lent.includes(chunk))).toEqual([true, true, false]);
+});
+
 test('texts do not pile up in chunks that are used again and again', () => {
   const filler = createChunkFiller();
   const text = `{"note":"${'x'.repeat(1_000)}"}`;

@@ -1,5 +1,10 @@
+import type { DuckDBDataChunk } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import { createNameTable } from '../../src/decode/name-table.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { createLanding } from '../../src/warehouse/landing.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
+import { openFile } from './committer-fixture.ts';
 import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const upTo = (end: number) => Array.from({ length: end }, (_, index) => BigInt(index));
@@ -169,6 +174,41 @@ test('the number of batches that are decoded before a commit is limited', async 
   // Two wait while two are being committed.
   expect(mostAhead).toBeLessThanOrEqual(4);
   expect(await landedOffsets(shard)).toEqual(upTo(300));
+});
+
+test('a batch is filled into the chunk of a batch before it, also after one that was refused', async () => {
+  const file = await openFile();
+  const chunks = new Set<DuckDBDataChunk>();
+  let isOtherFile = false;
+  const landing = createLanding({
+    names: createNameTable(),
+    checkpoints: new Map(),
+    lastBatchId: 0,
+    clock: { now: () => NOW_MS },
+    logger: silentLogger,
+    failure: (error) => error as Error,
+    async openCommitter() {
+      const committer = await file.openCommitter();
+      return {
+        ...committer,
+        commit(writes, ...rest) {
+          for (const { chunks: filled } of writes) for (const chunk of filled) chunks.add(chunk);
+          if (isOtherFile) return Promise.resolve({ kind: 'out-of-step', checkpoint: undefined });
+          return committer.commit(writes, ...rest);
+        },
+      };
+    },
+  });
+  const kinds: string[] = [];
+  for (let batch = 0; batch < 5; batch++) {
+    isOtherFile = batch === 4;
+    kinds.push((await landing.push(batchOf(batch * 10, 10))).kind);
+  }
+  isOtherFile = false;
+  kinds.push((await landing.push(batchOf(0, 10))).kind);
+  await landing.drain();
+  expect(kinds).toEqual(['landed', 'landed', 'landed', 'landed', 'out-of-step', 'out-of-step']);
+  expect(chunks.size).toBe(1);
 });
 
 test('a decoder that fails takes no other batch with it', async () => {
