@@ -253,8 +253,29 @@ test.runIf(isFull)(
       .toBe(2);
     expect(slow.received).toHaveLength(1);
     await watch.leave();
+
+    // Nobody knows whether the message has arrived, so the next owner sends it again.
+    await watch.round();
+    await watch.settled();
+    const ids = slow.received.map(({ headers }) => headers['idempotency-key']);
+    expect(ids).toHaveLength(3);
+    expect([ids[1] === ids[0], ids[2] === ids[0]]).toEqual([true, false]);
   },
 );
+
+test('a worker that gave its workgroup away and gets it back reports what is new, and nothing twice', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent('d1');
+  await round();
+  await watch.leave();
+  facts.silences = silent('d1', 'd2');
+  await round();
+  expect(receiver.received.map(({ json }) => json.body)).toEqual([
+    'd1 has sent nothing since 2026-11-20T12:00Z',
+    'd2 has sent nothing since 2026-11-20T12:00Z',
+  ]);
+});
 
 test('a digest comes at most once an hour', async () => {
   const receiver = await startReceiver();
