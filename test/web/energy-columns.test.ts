@@ -84,7 +84,15 @@ describe('columns of series', () => {
         );
         expect(series.length).toBeLessThanOrEqual(8);
         expect(columns.reduce((total, column) => total + (totalOf(column, series) ?? 0), 0)).toBe(sum);
+        const length = { day: 10, month: 7, year: 4 }[grain];
+        const known = new Set(
+          Object.entries(energy).flatMap(([day, values]) =>
+            Object.keys(values).length > 0 ? [day.slice(0, length)] : [],
+          ),
+        );
         for (const column of columns) {
+          // Energy that is not known is not 0.
+          expect(totalOf(column, series) !== null).toBe(known.has(column.key));
           const ends = stack(column, series).map(({ to }) => to);
           expect(Math.max(0, ...ends)).toBe(totalOf(column, series) ?? 0);
         }
@@ -103,6 +111,31 @@ describe('columns of series', () => {
       ['1 of 22\u00a0days with data', 'doubtful'],
     ]);
   });
+});
+
+test('a total is that of one side, and a total of which nothing is known is not 0', () => {
+  const side = (key: string, value: 1 | -1) => ({ key, name: key, tone: key, side: value });
+  const twoSides = [side('production', 1), side('grid_import', 1), side('consumption', -1)];
+  const totals = (rows: Array<Array<number | null>>) => rows.map((values) => totalOf({ values }, twoSides));
+  expect(
+    totals([
+      [10, 2, 7],
+      [10, null, 7],
+      [0, null, 7],
+      [null, null, 7],
+      [null, null, null],
+    ]),
+  ).toEqual([12, 10, 0, null, null]);
+  const below = [side('consumption', -1), side('grid_export', -1)];
+  expect(
+    [
+      [7, 1],
+      [null, 0],
+      [null, null],
+    ].map((values) => totalOf({ values }, below)),
+  ).toEqual([8, 0, null]);
+  expect(comparableOf({ values: [null, 2, 7] }, twoSides)).toBeNull();
+  expect(comparableOf({ values: [null, null] }, below)).toBeNull();
 });
 
 test('a day with readings and without a balance is a gap, even if it is the first', () => {

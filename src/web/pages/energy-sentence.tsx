@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { EnergyColumns } from '../facts/energy-columns.ts';
+import { compareColumns, gapsOfPeriod } from '../facts/period-facts.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactChange } from '../parts/exact-number.tsx';
-import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
+import { comparableName, totalOf } from '../pictures/bar-data.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
 import type { Grain, ShownPeriod } from '../words/periods.ts';
@@ -20,26 +21,18 @@ export function energySentence(facts: {
   today: LocalDay;
 }): ComponentChildren {
   const { show, period, other, grain, columns, compared, today } = facts;
-  const begun = columns.columns.filter((column) => !isEmpty(column));
-  const [first] = begun;
-  const past = begun.filter(({ key }) => key !== today);
-  const isTodayKnown = begun.every(({ key, values }) => key !== today || !values.includes(null));
-  const missing = past.filter(({ state, isPart }) => state === 'missing' && !isPart).length;
-  const partly = past.filter(
-    ({ state, isPart, values }) => isPart || (state !== 'missing' && values.includes(null)),
-  ).length;
-  const doubtful = begun.filter(({ mark }) => mark === 'bad' || mark === 'doubtful').length;
+  const { firstName, begun, missing, partly, isTodayKnown, doubtful } = gapsOfPeriod(columns, today);
   const isRunning = period.to >= today;
   return (
     <>
       {show === 'balance' || show.startsWith('site:') ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
       {isRunning ? 'so far in' : 'in'} {periodName(period)}.{' '}
       {columns.columns.some(({ state }) => state === 'before') &&
-        first &&
-        `The first data are of ${first.name}. `}
+        firstName &&
+        `The first data are of ${firstName}. `}
       {other && compared && comparedWords(columns, compared, other, grain)}
       {missing > 0 &&
-        `${plural(missing, grain)} of ${countText(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
+        `${plural(missing, grain)} of ${countText(begun)} ${missing === 1 ? 'has' : 'have'} no data. `}
       {partly > 0 && `On ${plural(partly, grain)} a part is missing. `}
       {!isTodayKnown && 'A part of today is not known yet. '}
       {doubtful > 0 &&
@@ -96,24 +89,14 @@ function balanceWords(columns: EnergyColumns) {
 }
 
 function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: ShownPeriod, grain: Grain) {
-  // Only columns that are known on both sides are compared.
-  const pairs = columns.columns
-    .map((column, index) => [
-      comparableOf(column, columns.series),
-      compared.columns[index] ? comparableOf(compared.columns[index], compared.series) : null,
-    ])
-    .filter((pair): pair is [number, number] => pair[0] != null && pair[1] != null);
-  if (pairs.length === 0) return `There is nothing to compare with in ${periodName(other)}. `;
-  const [now, before] = [0, 1].map((side) => pairs.reduce((sum, pair) => sum + pair[side]!, 0)) as [
-    number,
-    number,
-  ];
-  if (before === 0) return undefined;
+  const { columnCount, nowWh, beforeWh } = compareColumns(columns, compared);
+  if (columnCount === 0) return `There is nothing to compare with in ${periodName(other)}. `;
+  if (beforeWh === 0) return undefined;
   return (
     <>
       {comparableName(columns.series).replace(', ', ' is') || 'That is'}{' '}
-      <ExactChange value={now} reference={before} /> in {periodName(other)}, over the{' '}
-      {plural(pairs.length, grain)} that both have.{' '}
+      <ExactChange value={nowWh} reference={beforeWh} /> in {periodName(other)}, over the{' '}
+      {plural(columnCount, grain)} that both have.{' '}
     </>
   );
 }
