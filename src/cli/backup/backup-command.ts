@@ -205,13 +205,14 @@ async function copyOfLake(
   copy: Copy,
 ): Promise<BackedUpLake | undefined> {
   const { signal } = service;
+  const { followUpAll } = await import('../../service/follow-up-all.ts');
   const { openOwner } = await import('../../service/open-owner.ts');
   const { lakePaths } = await import('../../publish/lake-layout.ts');
   const { lakeFolder } = await import('../../pipeline/assignment.ts');
   const owner = await openOwner(config, workgroup, service);
   try {
     view.show(`${workgroup.id}: taking a snapshot`);
-    while (await owner.followUp()) signal.throwIfAborted();
+    if (!(await followUpAll(owner, signal))) signal.throwIfAborted();
     const { sequence } = await owner.ask('snapshot', undefined, { signal, withinMs: SNAPSHOT_MS_MAX });
     return await copy({ root: lakePaths(lakeFolder(config), workgroup.id).root }, sequence);
   } catch (error) {

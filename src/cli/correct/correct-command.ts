@@ -155,6 +155,7 @@ function store(
     const { zodProblems } = await import('../../config/zod-problems.ts');
     const { describeCorrectionOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
+    const { followUpAll } = await import('../../service/follow-up-all.ts');
     const { openOwner } = await import('../../service/open-owner.ts');
     const workgroup = chooseWorkgroup(config, options.workgroup);
     const parsed = correctionRequestSchema.safeParse(read(workgroup), inWords);
@@ -171,7 +172,7 @@ function store(
       printData(command, terminal, answer, (columnsMax, shown) =>
         describeCorrectionOutcome(shown, workgroup, columnsMax),
       );
-      if (answer.outcome === 'stored') while (!service.signal.aborted && (await owner.followUp()));
+      if (answer.outcome === 'stored') await followUpAll(owner, service.signal);
     } finally {
       await owner.close();
     }

@@ -4,6 +4,7 @@ import type { ImportState } from '../../import/import-job.ts';
 import type { Mapping } from '../../import/import-mapping.ts';
 import type { ImportProgress } from '../../import/import-request.ts';
 import { TransientError } from '../../lib/errors.ts';
+import { followUpAll } from '../../service/follow-up-all.ts';
 import type { WarehouseOwner } from '../../service/open-owner.ts';
 import { waitUntilPublished } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
@@ -58,8 +59,8 @@ export async function runImport(
         onProgress: (part) => options.onProgress({ kind: 'after', part }),
       });
       // The configuration may read more fields than at the first import. A service rolls these up by itself.
-      if (last.outcome.kind === 'landed-before' && !owner.isService)
-        while (await owner.followUp()) signal.throwIfAborted();
+      if (last.outcome.kind === 'landed-before' && !(await followUpAll(owner, signal)))
+        signal.throwIfAborted();
     }
   } catch (error) {
     throw signal.aborted ? interruptedError() : error;

@@ -14,13 +14,14 @@ export function addRetryCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help)
     .action((device: string | undefined, options: { workgroup?: string }) =>
       runTask(command, terminal, async (config, service) => {
+        const { followUpAll } = await import('../../service/follow-up-all.ts');
         const { openOwner } = await import('../../service/open-owner.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const id = device === undefined ? undefined : chooseDevice(workgroup, device);
         const owner = await openOwner(config, workgroup, service);
         try {
           const { series } = await owner.ask('retry', { ...(id && { device: id }) });
-          while (series > 0 && (await owner.followUp()) && !service.signal.aborted);
+          if (series > 0) await followUpAll(owner, service.signal);
           printData(command, terminal, { series }, () => describe(series));
         } finally {
           await owner.close();

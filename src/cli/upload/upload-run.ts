@@ -5,6 +5,7 @@ import { TransientError } from '../../lib/errors.ts';
 import { type Clock, MINUTE_MS } from '../../lib/time.ts';
 import { uploadsClosed } from '../../pipeline/offline-operations.ts';
 import { askOrRead } from '../../service/ask-or-read.ts';
+import { followUpAll } from '../../service/follow-up-all.ts';
 import type { WarehouseOwner } from '../../service/open-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { UploadList } from '../../upload/list-uploads.ts';
@@ -59,7 +60,7 @@ export async function putAll(
     const message = 'interrupted; run the same command again to store the remaining files';
     throw new TransientError('Interrupted', message, { cause: error });
   } finally {
-    while (isNew && (await owner.followUp()) && !signal.aborted);
+    if (isNew) await followUpAll(owner, signal);
   }
 }
 
