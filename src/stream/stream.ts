@@ -103,6 +103,7 @@ export function createStream(options: StreamOptions): Stream {
       onAppended: () => {
         for (const listener of listeners) listener(workgroupId);
       },
+      clock,
     });
     return { log, readableMs: () => retention?.floorMs() ?? clock.now() - retentionMs };
   };

@@ -1,5 +1,6 @@
 import type { Offset } from '../../contract/offset.ts';
 import { unavailable } from '../../contract/stream-errors.ts';
+import { type Clock, elapsedOf } from '../../lib/time.ts';
 import { MEBIBYTE } from '../../lib/units.ts';
 import { readInPieces } from './read-in-pieces.ts';
 import { readTurns } from './read-turns.ts';
@@ -29,6 +30,7 @@ interface IdleClosingLogOptions {
   open(): StreamLog | Promise<StreamLog>;
   /** Called after each append of this process. */
   onAppended(): void;
+  clock: Clock;
   /** `trim` closes the log after this many bytes of its file were read. Default: 4 MiB. */
   fileBytesReadMax?: number;
 }
@@ -37,14 +39,14 @@ const RETRY_AFTER_SECONDS = 1;
 const FILE_BYTES_READ_MAX = 4 * MEBIBYTE;
 
 export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosingLog {
-  const { open, onAppended, fileBytesReadMax = FILE_BYTES_READ_MAX } = options;
+  const { open, onAppended, clock, fileBytesReadMax = FILE_BYTES_READ_MAX } = options;
   let opened: Promise<StreamLog> | undefined;
   let closing: Promise<void> | undefined;
   let isClosed = false;
   let users = 0;
   /** The calls of its users, without calls that wait for messages. */
   const works = new Set<Promise<unknown>>();
-  let usedAtMs = performance.now();
+  let usedAtMs = elapsedOf(clock);
   let lastHead: LogHead | undefined;
   let messagesAppended = 0;
   let oldest: Offset | undefined;
@@ -75,7 +77,7 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     try {
       return await keepOpenDuring(work);
     } finally {
-      usedAtMs = performance.now();
+      usedAtMs = elapsedOf(clock);
     }
   }
 
@@ -154,7 +156,7 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     },
     async closeIfIdle(idleMs) {
       if (opened === undefined || closing !== undefined || isClosed) return;
-      if (users > 0 || performance.now() - usedAtMs < idleMs) return;
+      if (users > 0 || elapsedOf(clock) - usedAtMs < idleMs) return;
       await closeUntilUsed();
     },
     async close() {

@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { type Clock, systemClock } from '../../../src/lib/time.ts';
+import { type Clock, SECOND_MS, systemClock } from '../../../src/lib/time.ts';
 import { createIdleClosingLog } from '../../../src/stream/log/idle-closing-log.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { createTestClock } from '../../support/test-clock.ts';
-import { until } from '../../support/until.ts';
 
 const RETENTION_MS = 3_600_000;
 
@@ -20,6 +19,7 @@ function setUp(
   const path = tempDir();
   const counts = { openings: 0, appended: 0 };
   const log = createIdleClosingLog({
+    clock,
     ...(fileBytesReadMax !== undefined && { fileBytesReadMax }),
     async open() {
       counts.openings++;
@@ -87,12 +87,27 @@ test('the end of a log without messages says that it is empty', async () => {
   expect(log.lastHead).toMatchObject({ isEmpty: true });
 });
 
-test('a log that was used lately, or is in use, stays open', async () => {
+test('a log is closed once nobody has used it for the idle time', async () => {
+  const clock = createTestClock();
+  const { log } = setUp(undefined, { clock });
+  await log.append(telemetryBatch(1));
+  await clock.advance(10 * SECOND_MS);
+  await log.bounds();
+  await clock.advance(20 * SECOND_MS - 1);
+  await log.closeIfIdle(20 * SECOND_MS);
+  expect(log.isOpen).toBe(true);
+  // Setting the clock of the machine is not time that passes.
+  clock.set(clock.now() + RETENTION_MS / 2);
+  await log.closeIfIdle(20 * SECOND_MS);
+  expect(log.isOpen).toBe(true);
+  await clock.advance(1);
+  await log.closeIfIdle(20 * SECOND_MS);
+  expect(log.isOpen).toBe(false);
+});
+
+test('a log that is in use stays open', async () => {
   const { log } = setUp();
   await log.append(telemetryBatch(1));
-  await log.closeIfIdle(60_000);
-  expect(log.isOpen).toBe(true);
-
   const { next } = await log.bounds();
   const waiting = new AbortController();
   const waited = log.waitFor(next, waiting.signal);
@@ -104,13 +119,27 @@ test('a log that was used lately, or is in use, stays open', async () => {
   expect(log.isOpen).toBe(false);
 });
 
+test('the idle time begins at the end of a use', async () => {
+  const clock = createTestClock();
+  const { log } = setUp(undefined, { clock });
+  await log.open();
+  const { next } = await log.bounds();
+  const waiting = new AbortController();
+  const waited = log.waitFor(next, waiting.signal);
+  await clock.advance(30 * SECOND_MS);
+  waiting.abort();
+  await waited;
+  await log.closeIfIdle(20 * SECOND_MS);
+  expect(log.isOpen).toBe(true);
+});
+
 test('trimming is no use, so that a log that is trimmed regularly is closed', async () => {
-  const { log } = setUp();
+  const clock = createTestClock();
+  const { log } = setUp(undefined, { clock });
   await log.append(telemetryBatch(1));
-  const usedMs = performance.now();
-  await until('it was idle for a while', () => performance.now() - usedMs > 20);
+  await clock.advance(20 * SECOND_MS);
   await log.trim();
-  await log.closeIfIdle(20);
+  await log.closeIfIdle(20 * SECOND_MS);
   expect(log.isOpen).toBe(false);
 });
 
