@@ -152,6 +152,22 @@ export const errorCases: Case[] = [
     },
   },
   {
+    name: 'an error has a status above its own',
+    fails: ['error.code'],
+    ...onError('InvalidLimit', (answer) => {
+      answer.status = 403;
+      answer.body.status = 403;
+    }),
+  },
+  {
+    name: 'an error has a status below its own',
+    fails: ['access.no-token', 'error.code'],
+    ...onError('AuthenticationRequired', (answer) => {
+      answer.status = 400;
+      answer.body.status = 400;
+    }),
+  },
+  {
     name: 'every error is worth trying again',
     fails: ['error.code'],
     response: (answer) => {
