@@ -82,6 +82,15 @@ test.each([
   expect(findHeading(text)).toBeUndefined();
 });
 
+test('the heading, or without expected names its first data, is on one of the first 80 lines', () => {
+  const onLine = (line: number) => `${'Titel;;\n'.repeat(line - 1)}Zeit;Zähler;Leistung\n${rows}`;
+  const isHeading = (cells: readonly string[]) => cells.includes('Zeit');
+  expect(findHeading(onLine(80), { isHeading })?.skipLines).toBe(79);
+  expect(findHeading(onLine(81), { isHeading })?.skipLines).toBe(0);
+  expect(findHeading(onLine(79))?.skipLines).toBe(78);
+  expect(findHeading(onLine(80))).toBeUndefined();
+});
+
 test('a cell of very many digits is judged at once', () => {
   const cell = `${'1'.repeat(500_000)}x`;
   expect(findHeading(`time;a;b\n2026-01-01T00:00Z;${cell};1\n`)).toMatchObject({ skipLines: 0 });

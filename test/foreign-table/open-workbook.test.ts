@@ -17,7 +17,7 @@ test('cells have their texts, numbers and dates', async () => {
     // 2026-11-20 13:05:00, written with few digits, and a day without a time.
     '<c r="A2" s="2"><v>46346.5451389</v></c><c r="B2" s="1"><v>46346</v></c><c r="C2"><v>1234.5</v></c>',
     '<c s="4"><v>0.5</v></c><c s="3"><v>2.5</v></c><c><v>1.5E-3</v></c>',
-    '<c r="A4" t="inlineStr"><is><t>in line</t></is></c><c r="B4" t="b"><v>1</v></c><c r="C4" t="e"><v>#N/A</v></c><c r="D4" t="str"><f>A1&amp;"x"</f><v>Time x</v></c><c r="AB4"><v>7</v></c>',
+    '<c r="A4" t="inlineStr"><is><t>in line</t></is></c><c r="B4" t="b"><v>1</v></c><c r="C4" t="e"><v>#N/A</v></c><c r="D4" t="str"><f>A1&amp;"x"</f><v>Time_x000A_x_x0041_</v></c><c r="AB4"><v>7</v></c>',
   ];
   const rows = cells.map((row, index) => `<row r="${index + 1}">${row}</row>`).join('<row r="9"/>');
   const [heading, ...rest] = (await rowsOf(workbookOf({ Data: rows }))).filter((row) => row.length > 0);
@@ -25,7 +25,7 @@ test('cells have their texts, numbers and dates', async () => {
   expect(rest).toEqual([
     ['2026-11-20 13:05:00', '2026-11-20 00:00:00', '1234.5'],
     ['12:00:00', '2.5', '1.5E-3'],
-    ['in line', 'true', '', 'Time x', ...Array.from({ length: 23 }, () => ''), '7'],
+    ['in line', 'true', '', 'Time\nxA', ...Array.from({ length: 23 }, () => ''), '7'],
   ]);
 });
 
