@@ -66,6 +66,8 @@ export function createDueJobs(options: DueJobsOptions): DueJobs {
       if (queue?.hasEnded()) queue = undefined;
       const isNew = queue === undefined;
       queue ??= await openQueue();
+      // The end came while it was being opened.
+      if (isClosed) return void (await queue.close());
       const changes = await reconcileSchedules(queue, schedules(), clock.now());
       if (isNew && !isClosed) queue.consume(handle);
       const counts = Object.entries(changes).map(([what, keys]) => [what, keys.length] as const);
@@ -82,6 +84,7 @@ export function createDueJobs(options: DueJobsOptions): DueJobs {
     async close() {
       isClosed = true;
       await queue?.close();
+      await review();
     },
   };
 }

@@ -27,13 +27,14 @@ async function setUp(isOpenedLate: boolean) {
     await redis.stop();
   });
   const clock = createTestClock();
-  const state = { rows: [at(12, 30)], isAway: false };
+  const state = { rows: [at(12, 30)], isAway: false, whenOpen: Promise.resolve() };
   const done: string[] = [];
   let consumer: ((job: Job) => Promise<JobOutcome>) | undefined;
   let hasEnded = false;
   async function openQueue(): Promise<JobQueue> {
     if (state.isAway) throw new Error('the store is away');
     done.push('open');
+    await state.whenOpen;
     hasEnded = false;
     const queue = await backend.openQueue();
     return {
@@ -135,4 +136,15 @@ test('a job is handled, and after the end no queue is opened', async () => {
   expect(done.slice(-2)).toEqual(['handle home', 'close']);
   await review();
   expect(done).toEqual([]);
+});
+
+test('a queue that is still being opened at the end is closed, and gets no jobs', async () => {
+  const { state, jobs, done } = await setUp(false);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  state.whenOpen = promise;
+  void jobs.review();
+  const closing = jobs.close();
+  resolve();
+  await closing;
+  expect(done).toEqual(['open', 'close']);
 });
