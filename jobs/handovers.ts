@@ -1,7 +1,7 @@
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
-import { startSystemTimer } from '../src/lib/timer.ts';
+import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import type { HandoverMessage } from './handover-message.ts';
 import type { Leases } from './leases.ts';
@@ -44,6 +44,7 @@ interface HandoversOptions {
   mayOpen(workgroupId: string): boolean;
   /** For tests. Default: seconds. */
   times?: HandoverTimes;
+  startTimer?: StartTimer;
   logger: Logger;
 }
 
@@ -71,6 +72,7 @@ const KEPT_MS = MINUTE_MS;
 
 export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
+  const { startTimer = startSystemTimer } = options;
   const { answerMs, reportEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
   /** While this worker is an owner: the waits that the messages of a successor end, by workgroup. */
   const successorWaits = new Map<string, { noteReported: () => void; notePrepared: () => void }>();
@@ -112,7 +114,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
     stopTimers.get(workgroupId)?.();
     stopTimers.set(
       workgroupId,
-      startSystemTimer(KEPT_MS, () => forget(workgroupId)),
+      startTimer(KEPT_MS, () => forget(workgroupId)),
     );
     const isMine = () => !isStopped && promised.has(workgroupId);
     const reportPreparing = () => tell(owner, { kind: 'preparing', workgroupId });

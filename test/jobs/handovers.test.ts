@@ -5,9 +5,11 @@ import { startWorker } from '../../jobs/worker.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { SECOND_MS } from '../../src/lib/time.ts';
 import { startRedis } from '../support/redis.ts';
 import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, settle } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 /** So long that no worker takes anything in its own round. */
@@ -217,4 +219,75 @@ test('an owner does not wait for a successor that has become silent, and does no
   const slow = pairOf(() => never, { ...SHORT, waitMs: 100 });
   await slow.owner.handOver('a', 'worker-stops', 10);
   expect([...new Set(slow.events)]).toEqual(['preparing', 'given up']);
+});
+
+/** A worker with room for two shards that is asked to become a successor. `events` has what it does. */
+function successorAlone(prepare: (workgroupId: string) => Promise<void> = isPrepared) {
+  const clock = createTestClock();
+  const events: string[] = [];
+  const note = (what: string) => async (id: string) => void events.push(`${what} ${id}`);
+  const handovers = createHandovers({
+    workerId: 'successor',
+    leases: { succeed: async () => true, release: async () => undefined },
+    channel: { tell: async () => true, tellOthers: async () => true },
+    prepare: async (id) => {
+      events.push(`prepares ${id}`);
+      await prepare(id);
+    },
+    discard: note('discards'),
+    ownedShards: {
+      take: async (id) => {
+        events.push(`takes ${id}`);
+        return true;
+      },
+      mayTake: () => true,
+      remaining: () => [],
+      giveUp: () => undefined,
+    },
+    openMax: 2,
+    mayOpen: () => true,
+    startTimer: clock.startTimer,
+    logger: silentLogger,
+  });
+  onTestFinished(() => handovers.stop());
+  /** Asks it, and waits for what follows. */
+  const ask = async (...ids: string[]) => {
+    for (const workgroupId of ids) {
+      handovers.onMessage({ kind: 'leaving', workgroupId, workerId: 'owner', shareMax: 10 });
+      await settle();
+    }
+  };
+  return { clock, events, handovers, ask };
+}
+
+test('a worker becomes the successor of as many shards as it has room for, with those that it waits for', async () => {
+  const { events, handovers, ask } = successorAlone();
+  await ask('a', 'b', 'c');
+  expect(events).toEqual(['prepares a', 'prepares b']);
+  // Now it is open, and the owned shards count it.
+  handovers.onMessage({ kind: 'handed-over', workgroupId: 'a' });
+  await settle();
+  await ask('c');
+  expect(events).toEqual(['prepares a', 'prepares b', 'takes a', 'prepares c']);
+});
+
+test('a worker that stops prepares no further warehouse, and discards those that it has', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { events, handovers, ask } = successorAlone(() => promise);
+  await ask('a', 'b');
+  handovers.stop();
+  resolve();
+  await settle();
+  expect(events).toEqual(['prepares a', 'discards a', 'discards b']);
+});
+
+test('prepared files are kept for a minute after the last time that they were asked for', async () => {
+  const { clock, events, ask } = successorAlone();
+  await ask('a');
+  await clock.advance(40 * SECOND_MS);
+  await ask('a');
+  await clock.advance(60 * SECOND_MS - 1);
+  expect(events).toEqual(['prepares a', 'prepares a']);
+  await clock.advance(1);
+  expect(events.slice(2)).toEqual(['discards a']);
 });
