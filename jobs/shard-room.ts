@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../src/lib/time.ts';
+import { SECOND_MS, type SteadyClock } from '../src/lib/time.ts';
 import type { OwnedShards } from './owned-shards.ts';
 
 /** Bounds the number of open shards: idle shards hibernate, and if all are busy, they take turns. */
@@ -14,6 +14,7 @@ interface ShardRoomOptions {
   ownedShards: OwnedShards;
   openMax: number;
   hibernateAfterMs: number;
+  clock: SteadyClock;
   /** False for a shard that no news can wake. It stays open. */
   hasNews(workgroupId: string): boolean;
   /** A busy shard was closed. It must be opened again later. */
@@ -28,7 +29,7 @@ const HIBERNATING_MAX = 4;
 const TURN_MS = 15 * SECOND_MS;
 
 export function createShardRoom(options: ShardRoomOptions): ShardRoom {
-  const { ownedShards, openMax, hibernateAfterMs, hasNews, onMadeRoom, onRoom } = options;
+  const { ownedShards, openMax, hibernateAfterMs, clock, hasNews, onMadeRoom, onRoom } = options;
   const hibernating = new Set<string>();
   /** When each shard was first seen as open. */
   const openSinceMs = new Map<string, number>();
@@ -69,15 +70,15 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       // True if nothing can wake the open shards. Such shards never make room.
       if (!first) return !ownedShards.openLoops().some(({ workgroupId }) => hasNews(workgroupId));
       const isIdle = first.idleMs() > 0;
-      const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;
-      if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, { isForced: true });
+      const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? clock.now()) + TURN_MS;
+      if (isIdle || clock.now() >= turnEndsMs) hibernate(first.workgroupId, { isForced: true });
       return false;
     },
     hibernateIdleShards() {
       const open = ownedShards.openLoops();
       const ids = new Set(open.map(({ workgroupId }) => workgroupId));
       for (const id of openSinceMs.keys()) if (!ids.has(id)) openSinceMs.delete(id);
-      for (const id of ids) if (!openSinceMs.has(id)) openSinceMs.set(id, performance.now());
+      for (const id of ids) if (!openSinceMs.has(id)) openSinceMs.set(id, clock.now());
       for (const shard of candidates()) {
         if (hibernating.size >= HIBERNATING_MAX || shard.idleMs() < hibernateAfterMs) return;
         hibernate(shard.workgroupId, { isForced: false });

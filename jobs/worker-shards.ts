@@ -71,6 +71,7 @@ export function createWorkerShards(options: WorkerShardsOptions): WorkerShards {
     ownedShards,
     openMax,
     hibernateAfterMs,
+    clock,
     hasNews,
     // A shard that had to make room still needs a worker.
     onMadeRoom: demand.want,

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createShardRoom } from '../../jobs/shard-room.ts';
 import { createShardsInMemory, settled } from './shards-in-memory.ts';
 
@@ -8,17 +8,19 @@ function setUp(openMax: number, asleepForEver: readonly string[] = []) {
   const shards = createShardsInMemory();
   const made: string[] = [];
   let rooms = 0;
+  const clock = { isSteady: true as const, ms: 1_000_000, now: () => clock.ms };
   const room = createShardRoom({
     ownedShards: shards.ownedShards,
     openMax,
     hibernateAfterMs: HIBERNATE_AFTER_MS,
+    clock,
     hasNews: (id) => !asleepForEver.includes(id),
     onMadeRoom: (id) => void made.push(id),
     onRoom: () => {
       rooms += 1;
     },
   });
-  return { ...shards, room, made, rooms: () => rooms };
+  return { ...shards, room, clock, made, rooms: () => rooms };
 }
 
 test('shards that are idle for long enough hibernate, and others stay open', async () => {
@@ -73,24 +75,30 @@ test('if all are open, the longest idle one makes room, also before its time', a
 });
 
 test('a busy shard makes room after its turn, and is wanted again', async () => {
-  const now = vi.spyOn(performance, 'now');
-  onTestFinished(() => now.mockRestore());
-  let ms = 1_000_000;
-  now.mockImplementation(() => ms);
-  const { room, open, restless, events, made } = setUp(1);
+  const { room, clock, open, restless, events, made } = setUp(1);
   await open('a');
   restless.add('a');
   room.hibernateIdleShards();
-  ms += 14_999;
+  clock.ms += 14_999;
   expect(room.hasRoom()).toBe(false);
   await settled();
   expect(events).toEqual([]);
-  ms += 1;
+  clock.ms += 1;
   expect(room.hasRoom()).toBe(false);
   await settled();
   expect(events).toEqual(['close a']);
   expect(made).toEqual(['a']);
   expect(room.hasRoom()).toBe(true);
+
+  // When it is open again, its next turn is as long.
+  room.hibernateIdleShards();
+  clock.ms += 60_000;
+  await open('a');
+  room.hibernateIdleShards();
+  clock.ms += 14_999;
+  expect(room.hasRoom()).toBe(false);
+  await settled();
+  expect(made).toEqual(['a']);
 });
 
 test('shards that nothing can wake stay open, and others are opened beside them', async () => {

@@ -30,6 +30,7 @@ function setUp(survey?: Survey, { mayTakeMore = true } = {}) {
     ownedShards,
     openMax: 10,
     hibernateAfterMs: HOUR_MS,
+    clock: steadyClockOf(clock),
     hasNews: () => true,
     onMadeRoom: demand.want,
     onRoom: demand.openWanted,
