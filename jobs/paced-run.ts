@@ -61,7 +61,6 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   }
 
   async function begin(): Promise<void> {
-    if (isStopped) return;
     isRunning = true;
     isRequested = false;
     beganAtMs = nowMs();

@@ -65,6 +65,16 @@ test('only the owner can release a lease', async () => {
   expect(await second.acquireOrRenew('a')).toBe(true);
 });
 
+test('the note of a successor ends with the release, so that the next owner can have another one', async () => {
+  const { first, second } = setUp();
+  await first.acquireOrRenew('a');
+  expect(await second.succeed('a')).toBe(true);
+  expect(await first.succeed('a')).toBe(false);
+  await first.release('a', 'awake');
+  await second.acquireOrRenew('a');
+  expect(await first.succeed('a')).toBe(true);
+});
+
 test.runIf(isFull)('workers that survey are counted until they leave or fall silent', async () => {
   const leaseMs = 3_000;
   const { first, second } = setUp(leaseMs);

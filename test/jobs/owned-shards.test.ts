@@ -14,22 +14,25 @@ function setUp(
     open?: (attempt: number) => Promise<void>;
     catchUp?: () => Promise<boolean>;
     mayHibernate?: () => Promise<boolean>;
+    stop?: () => Promise<'stopped' | 'abandoned'>;
   } = {},
 ) {
   const clock = { isSteady: true as const, ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
   /** Workgroups with a renewed lease. */
   const renewed: string[] = [];
-  const store = { isAway: false, takenByOther: new Set<string>() };
+  const store = { isAway: false, renewTakesMs: 0, takenByOther: new Set<string>() };
   const local = createLocalLeases(leaseMs);
   const leases: Leases = {
     ...local,
+    canRunOut: true,
     async acquireOrRenew(workgroupId) {
       if (store.isAway) throw new Error('the store is away');
       return !store.takenByOther.has(workgroupId);
     },
     async renew(workgroupIds) {
       renewed.push(...workgroupIds);
+      clock.ms += store.renewTakesMs;
       if (store.isAway) throw new Error('the store is away');
       return workgroupIds.filter((id) => store.takenByOther.has(id));
     },
@@ -59,7 +62,7 @@ function setUp(
         catchUp: options.catchUp ?? (async () => true),
         async stop() {
           events.push(`stop ${workgroupId}`);
-          return 'stopped';
+          return options.stop?.() ?? 'stopped';
         },
       };
       return shard;
@@ -202,6 +205,45 @@ test('a renewed lease lasts from when it was asked for', async () => {
   clock.ms += leaseMs / 2;
   await ownedShards.renew();
   expect(ownedShards.remaining()).toEqual(['a']);
+  // The store may have begun the lease before its answer came.
+  Object.assign(store, { isAway: false, renewTakesMs: 3_000 });
+  await ownedShards.renew();
+  clock.ms += leaseMs - 3_000;
+  expect(ownedShards.isNowhereElse('a')).toBe(false);
+});
+
+test('a shard whose opening takes longer than its lease is closed again', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { clock, events, ownedShards } = setUp({ open: () => promise });
+  await ownedShards.take('a');
+  clock.ms += leaseMs;
+  resolve();
+  await settle();
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
+  expect(ownedShards.describe('a').state).toBe('elsewhere');
+});
+
+test('a shard that nobody can open is nowhere else, and one that another worker has taken over is there', async () => {
+  const failing = setUp({ open: () => Promise.reject(new TransientError('Busy', 'not now')) });
+  await failing.ownedShards.take('a');
+  await settle();
+  expect(failing.ownedShards.isNowhereElse('a')).toBe(true);
+  const { lost, ownedShards } = setUp();
+  expect(ownedShards.isNowhereElse('a')).toBe(false);
+  await ownedShards.take('a');
+  await settle();
+  expect(ownedShards.isNowhereElse('a')).toBe(true);
+  lost.get('a')!('stale-owner');
+  await settle();
+  expect(ownedShards.isNowhereElse('a')).toBe(false);
+});
+
+test('a shard with a stage that does not end does not count as hibernated', async () => {
+  const { events, ownedShards } = setUp({ stop: async () => 'abandoned' });
+  await ownedShards.take('a');
+  await settle();
+  await ownedShards.hibernate('a');
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
 });
 
 test('a shard that is lost while it is being opened is closed again', async () => {

@@ -84,6 +84,16 @@ test('it runs again if the run says so, and after the wait that a run wants, eve
   expect(atSeconds).toEqual([0, 5, 25]);
 });
 
+test('the wait that a run wants begins at its end', async () => {
+  const { clock, atSeconds } = setUp((count) => (count === 1 ? { waitMs: 10_000 } : 'done'), {
+    takesMs: 8_000,
+  });
+  await clock.advance(17_999);
+  expect(atSeconds).toEqual([0]);
+  await clock.advance(1);
+  expect(atSeconds).toEqual([0, 18]);
+});
+
 test('it runs again after the wait that a run wants, although nobody asks', async () => {
   const { clock, paced, atSeconds } = setUp((count) => (count === 1 ? { waitMs: 10_000 } : 'done'));
   await clock.advance(9_000);

@@ -122,26 +122,30 @@ test('news is polled, what has landed is rolled up, and what is rolled up is pub
   await end();
 });
 
-test('the first roll-up begins when the first messages have landed, and the next one not before its time', async () => {
+test('the first roll-up begins when the first messages have landed, although more are read, and the next one not before its time', async () => {
+  const time = createTestClock();
   const landed = Promise.withResolvers<void>();
   const seen: string[] = [];
   const { shard, end } = setUp(
     {
-      async poll() {
+      async poll(_, signal) {
         await landed.promise;
         seen.push('landed');
         shard.noteChange();
+        await sleep(3_600_000, undefined, { signal });
       },
       rollup: async () => void seen.push('rolled up'),
       publish: async () => void seen.push('published'),
     },
-    { minPeriodMs: 3_600_000, maxPeriodMs: 3_600_000 },
+    { minPeriodMs: 3_600_000, maxPeriodMs: 3_600_000, time },
   );
-  await sleep(100);
+  await time.advance(100);
   expect(seen).toEqual([]);
   landed.resolve();
-  await until('it was published', () => seen.includes('published'));
+  await time.advance(0);
   expect(seen).toEqual(['landed', 'rolled up', 'published']);
+  await time.advance(600_000);
+  expect(seen).toHaveLength(3);
   await end();
 });
 
@@ -233,6 +237,29 @@ test('a stage runs again after the time that it asks for', async () => {
   );
   await until('it was published again', () => publishes >= 4);
   await end();
+});
+
+test('the time that a stage asks for begins with its last run, and ends with the shard', async () => {
+  const time = createTestClock();
+  let publishes = 0;
+  const { shard, end } = setUp(
+    {
+      publish: async () => {
+        publishes += 1;
+        return { againInMs: 60_000 };
+      },
+    },
+    { maxPeriodMs: 3_600_000, time },
+  );
+  await time.advance(30_000);
+  const first = publishes;
+  shard.noteDue('publish');
+  await time.advance(59_000);
+  expect(publishes).toBe(first + 1);
+  await time.advance(2_000);
+  expect(publishes).toBe(first + 2);
+  await end();
+  expect(time.timersPending).toBe(0);
 });
 
 test('a shard is idle since its last news or use, and one that was opened for a job as soon as its stages have run', async () => {
