@@ -3,7 +3,7 @@ import type { UpstreamAddress } from '../backfill/backfill-request.ts';
 import type { TokenSource } from '../client/rest-source.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import { HOUR_MS } from '../lib/time.ts';
+import { type Clock, elapsedOf, HOUR_MS, systemClock } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PipelineStagesOptions } from '../pipeline/pipeline-stages.ts';
 
@@ -14,6 +14,7 @@ export function createUpstreams(
   workgroups: Pick<Workgroups, 'get'>,
   ownUrl: string,
   access: Pick<Access, 'issue'>,
+  clock: Clock = systemClock,
 ): {
   upstreamOf(workgroup: WorkgroupConfig): Upstream;
   /** With a valid token, for parts that cannot get a new one. */
@@ -28,7 +29,7 @@ export function createUpstreams(
       ...(upstream && { socketPath: upstream.socketPath }),
       ...(upstream
         ? upstream.token !== undefined && { token: upstream.token }
-        : { token: ownToken(access, id) }),
+        : { token: ownToken(access, id, clock) }),
     };
   }
   return {
@@ -69,18 +70,18 @@ export function withUpstreams(
 }
 
 /** A token of this process for its own stream. It is renewed before it expires or when it is refused. */
-function ownToken(access: Pick<Access, 'issue'>, workgroupId: string): TokenSource {
+function ownToken(access: Pick<Access, 'issue'>, workgroupId: string, clock: Clock): TokenSource {
   let token: string | undefined;
   let renewAtMs = 0;
   return async (renew) => {
-    if (token === undefined || renew || performance.now() >= renewAtMs) {
+    if (token === undefined || renew || elapsedOf(clock) >= renewAtMs) {
       const scopes = { [workgroupId]: { permissions: ['search:read' as const, 'org:audit' as const] } };
       const issued = await access.issue(
         { subject: 'wattline-worker', scopes, lifetimeMs: HOUR_MS },
         { unlisted: true },
       );
       token = issued.token;
-      renewAtMs = performance.now() + HOUR_MS / 2;
+      renewAtMs = elapsedOf(clock) + HOUR_MS / 2;
     }
     return token;
   };

@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { openRedisConnection } from '../../src/redis/redis-connection.ts';
+import { createForwardingLogger, silentLogger } from '../../src/lib/logger.ts';
+import { openRedisConnection, type RedisConnection } from '../../src/redis/redis-connection.ts';
 import { openCommitNews } from '../../src/service/commit-news.ts';
 import { startRedis } from '../support/redis.ts';
+import { settle } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 /** News of one process, and the news that it has received. */
@@ -65,6 +66,25 @@ test('what is not news of a commit is ignored', async () => {
     expect(await other.publish('wattline:commits:news', text)).toBe(1);
   await until('the last one has arrived', () => heard.length > 0);
   expect(heard).toEqual(['acme 9']);
+});
+
+test('an outage of Redis is logged once, and the next one again', async () => {
+  const events: string[] = [];
+  const logger = createForwardingLogger((line) => void events.push(JSON.parse(line).msg));
+  let isAway = false;
+  const redis = {
+    subscribe: async () => async () => undefined,
+    async run() {
+      if (isAway) throw new Error('Redis is away');
+    },
+  } as unknown as RedisConnection;
+  const news = await openCommitNews({ redis, logger });
+  for (const away of [true, true, false, true]) {
+    isAway = away;
+    news.publish('acme', 1);
+    await settle();
+  }
+  expect(events).toEqual(['commit-news.not-sent', 'commit-news.not-sent']);
 });
 
 test('a process without Redis has its own news', async () => {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import { assignmentOf, warehousePath } from '../../src/pipeline/assignment.ts';
@@ -20,10 +21,11 @@ function setUp(settings: Record<string, unknown> = {}) {
   const assignment = assignmentOf(config, config.workgroups[0]!);
   const head = { epoch: 'log-1', next: 5n, isEmpty: false };
   /** What the thread of the warehouse would answer. */
-  const answers: Record<'importState' | 'backfillState' | 'position', unknown> = {
+  const answers: Record<'importState' | 'backfillState' | 'position' | 'snapshot', unknown> = {
     importState: { kind: 'none' },
     backfillState: { kind: 'none' },
     position: { ask: { kind: 'offset', offset: head.next } },
+    snapshot: { sequence: 1 },
   };
   const exporting = { now: false };
   const status = createStatusBook({ dataDir: config.dataDir, clock, logger: silentLogger });
@@ -32,7 +34,11 @@ function setUp(settings: Record<string, unknown> = {}) {
     workgroups,
     assignmentOf: () => assignment,
     pipeline: {
-      run: async (_: string, operation: string) => answers[operation as keyof typeof answers] as never,
+      async run(_: string, operation: string) {
+        const answer = answers[operation as keyof typeof answers];
+        if (answer instanceof Error) throw answer;
+        return answer as never;
+      },
     },
     stages: { commit: async () => undefined },
     status,
@@ -87,6 +93,31 @@ test('a workgroup does not hibernate before it is rolled up, while it imports, b
   expect(await may()).toBe(false);
   exporting.now = false;
   expect(await may()).toBe(true);
+  await status.close();
+});
+
+test('a workgroup hibernates with a snapshot of everything, or if it never had anything to publish', async () => {
+  const { hibernation, answers, status } = setUp();
+  hibernation.noteRollUp('home');
+  answers.snapshot = new TransientError('DiskFull', 'the disk is full');
+  expect(await hibernation.mayHibernate('home')).toBe(false);
+  answers.snapshot = new TransientError('NothingPublished', 'nothing is published yet');
+  expect(await hibernation.mayHibernate('home')).toBe(true);
+  await status.close();
+});
+
+test('a workgroup that is opened does not hibernate any more, and needs a roll-up before it does again', async () => {
+  const { hibernation, status } = setUp();
+  hibernation.noteRollUp('home');
+  await hibernation.mayHibernate('home');
+  await hibernation.onHibernated('home');
+  expect(hibernation.statusOf('home')).toMatchObject({ isHibernated: true });
+  await hibernation.beforeOpen('home');
+  expect(hibernation.statusOf('home')).toBeUndefined();
+  // It is closed because another workgroup needs the room, and opened again.
+  hibernation.noteRollUp('home');
+  await hibernation.beforeOpen('home');
+  expect(await hibernation.mayHibernate('home')).toBe(false);
   await status.close();
 });
 

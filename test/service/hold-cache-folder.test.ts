@@ -37,3 +37,18 @@ test('a cache that no process uses is deleted: of a command at once, of a servic
   await Promise.all([service.release(), command.release()]);
   expect(readdirSync(join(dataDir, 'cache')).sort()).toEqual(['1', '3', '4', '5', 'notes']);
 });
+
+test('a cache that a process uses is not deleted, although nothing in it was used for days', async () => {
+  const dataDir = tempDir();
+  const clock = createTestClock();
+  const held = [await holdCacheFolder(dataDir, false, clock), await holdCacheFolder(dataDir, true, clock)];
+  for (const { folder } of held) {
+    mkdirSync(folder, { recursive: true });
+    const seconds = (TEST_START_MS - 3 * DAY_MS) / 1_000;
+    utimesSync(folder, seconds, seconds);
+  }
+  const next = await holdCacheFolder(dataDir, false, clock);
+  expect(next.folder).toBe(join(dataDir, 'cache', '2'));
+  expect(readdirSync(join(dataDir, 'cache')).sort()).toEqual(['1', 'command-1']);
+  await Promise.all([next, ...held].map(({ release }) => release()));
+});

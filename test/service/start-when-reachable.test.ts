@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { TransientError } from '../../src/lib/errors.ts';
+import { createForwardingLogger, silentLogger } from '../../src/lib/logger.ts';
 import { openQueueRedis } from '../../src/service/open-control.ts';
 import { startWhenReachable } from '../../src/service/start-when-reachable.ts';
 
@@ -7,6 +8,8 @@ const nobody = { queue: { backend: 'redis', redisUrl: 'redis://127.0.0.1:1' } } 
 const { signal } = new AbortController();
 
 test('a start without Redis fails after its patience, with what to do', async () => {
+  // Loads the client, which takes long on a busy machine.
+  await openQueueRedis(nobody, silentLogger).catch(() => undefined);
   let attempts = 0;
   const start = () => {
     attempts++;
@@ -19,6 +22,21 @@ test('a start without Redis fails after its patience, with what to do', async ()
     message: expect.stringMatching(/ECONNREFUSED.*start it, or set queue\.redisUrl/),
   });
   expect(attempts).toBeGreaterThan(1);
+});
+
+test('of the attempts of a start only the first is logged', async () => {
+  const logged: object[] = [];
+  const logger = createForwardingLogger((line) => logged.push(JSON.parse(line)));
+  let attempts = 0;
+  const start = async () => {
+    attempts++;
+    if (attempts < 3) throw new TransientError('StreamUnreachable', 'the stream does not answer');
+    return 'started';
+  };
+  expect(await startWhenReachable(start, { signal, logger })).toBe('started');
+  expect(logged).toMatchObject([
+    { msg: 'start.waiting', error: 'the stream does not answer', forSeconds: 30 },
+  ]);
 });
 
 test('other errors end a start at once', async () => {

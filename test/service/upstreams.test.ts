@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
+import type { Access } from '../../src/access/access.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createUpstreams, withUpstreams } from '../../src/service/upstreams.ts';
+import { createTestClock } from '../support/test-clock.ts';
 
 /** "own" reads the stream of this service. "plant" and "open" read others, the second one without a token. */
 function setUp() {
@@ -25,13 +28,15 @@ function setUp() {
       ],
     }),
   );
-  const upstreams = createUpstreams(workgroups, 'http://own.example', {
+  const clock = createTestClock();
+  const access: Pick<Access, 'issue'> = {
     async issue(request, options) {
       issued.push({ ...request, ...options });
       return { token: `token-${issued.length}` } as never;
     },
-  });
-  return { ...upstreams, workgroups, issued };
+  };
+  const upstreams = createUpstreams(workgroups, 'http://own.example', access, clock);
+  return { ...upstreams, clock, workgroups, issued };
 }
 
 test('a workgroup reads its upstream, or else all tables of the own stream', async () => {
@@ -95,4 +100,14 @@ test.each([
   );
   const args = { wish: 1 } as never;
   expect(await pipeline.run('home', operation, args)).toEqual({ wish: 1, ...(upstream && { upstream }) });
+});
+
+test('the token for the own stream is renewed after half of its hour', async () => {
+  const { upstreamOf, clock, workgroups } = setUp();
+  const token = upstreamOf(workgroups.get('own')!).token as (renew: boolean) => Promise<string>;
+  expect(await token(false)).toBe('token-1');
+  await clock.advance(30 * MINUTE_MS - 1);
+  expect(await token(false)).toBe('token-1');
+  await clock.advance(1);
+  expect(await token(false)).toBe('token-2');
 });
