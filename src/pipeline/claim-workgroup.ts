@@ -19,6 +19,7 @@ export interface ClaimedWorkgroup extends TakenOver {
 
 /**
  * Claims the workgroup of an assignment in the bucket, and restores its warehouse if the local one is older.
+ * @param place the bucket. Default: that of the assignment
  * @returns undefined if no bucket is configured
  * @throws TerminalError `LakeIncomplete` if no bucket is configured, but some files of the lake are only in
  *   the bucket. Also as `takeOverReplica` does
@@ -26,9 +27,9 @@ export interface ClaimedWorkgroup extends TakenOver {
 export async function claimWorkgroup(
   assignment: Assignment,
   { claims, clock, logger }: Pick<OpenShard, 'clock' | 'logger'> & { claims: UnusedClaims },
+  place = workgroupStore(assignment.storage ?? {}, assignment.workgroup.id),
 ): Promise<ClaimedWorkgroup | undefined> {
   const { workgroup } = assignment;
-  const place = workgroupStore(assignment.storage ?? {}, workgroup.id);
   const store = place && repeatRequests(place);
   const paths = lakePaths(lakeFolder(assignment), workgroup.id);
   if (!store) {
