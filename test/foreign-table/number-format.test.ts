@@ -21,6 +21,8 @@ test.each<[texts: string[], format: NumberFormat & { unclear?: string }]>([
   [["1'234.5", '0.5'], { decimal: '.', thousands: "'" }],
   [['1 234,5', '0,5'], { decimal: ',', thousands: ' ' }],
   [['01.05.2026', '1,5', '2,5'], { decimal: ',' }],
+  // A point is a decimal point only where no comma is one.
+  [['1.5', '2,5'], { decimal: ',' }],
 ])('%j are written as %j', (texts, format) => {
   expect(guessNumberFormat(texts)).toEqual(format);
 });
