@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
+import { countQuarantined, everyMessage } from '../../src/backfill/from-quarantine.ts';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { operations } from '../../src/pipeline/operations.ts';
 import { rawAnswer } from '../pipeline/answers.ts';
 import { isFull } from '../support/rounds.ts';
 import { queryLake } from '../support/service-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { batchOf, columnsOf, messagesFrom } from '../warehouse/batches.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   createTestClock,
   DEVICES,
@@ -199,4 +203,18 @@ test('messages of more tables than allowed go to the quarantine, other messages 
     { table: 't4', messages: 2 },
   ]);
   expect(await more.rows('SELECT * FROM quarantine')).toEqual([]);
+});
+
+test('quarantined messages are read 500 at a time, and none is left out', async () => {
+  const shard = await openTestShard();
+  const unreadable = Array.from({ length: 1_001 }, (_, index) => ({
+    offset: BigInt(index),
+    reason: 'malformed',
+    detail: '',
+    bytes: Buffer.from(`message ${index}`),
+  }));
+  const columns = columnsOf(messagesFrom(2_000, 1), unreadable);
+  await shard.land(batchOf(0, 1, { columns, nextOffset: 2_001n }));
+  const options = { lakeDir: tempDir(), defaultTable: undefined, clock: createTestClock() };
+  expect(await countQuarantined(shard, everyMessage, options)).toEqual({ kept: 1_001, readable: 0 });
 });

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { withoutLanded, withoutQuarantined } from '../../src/backfill/skip-landed.ts';
+import { lakeFiles, withoutLanded, withoutQuarantined } from '../../src/backfill/skip-landed.ts';
 import type { RejectedMessage } from '../../src/decode/message-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
-import { openFixture } from '../publish/publish-fixture.ts';
+import { HOUR_MS } from '../../src/lib/time.ts';
+import { openFixture, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { atEnd, shared } from '../support/shared.ts';
@@ -89,4 +90,12 @@ test('a message that could not be read is known by its offset, or by its bytes',
   ];
   const { shard } = landed();
   expect(await withoutQuarantined(shard, messages)).toEqual([messages[1], messages[2]]);
+});
+
+test('the files of the lake are those of the hours that the messages touch', async () => {
+  const { lakeDir } = landed();
+  const files = async (firstMs: number, lastMs: number) =>
+    (await lakeFiles(WORKGROUP, lakeDir, TEST_START_MS + firstMs, TEST_START_MS + lastMs)).length;
+  expect([await files(-9, -1), await files(-9, 0), await files(5, 6)]).toEqual([0, 1, 1]);
+  expect([await files(HOUR_MS - 1, HOUR_MS + 9), await files(HOUR_MS, HOUR_MS + 9)]).toEqual([1, 0]);
 });

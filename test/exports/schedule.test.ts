@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { duePeriods } from '../../src/exports/due-periods.ts';
+import type { ExportRun } from '../../src/exports/export-ledger.ts';
 import { parsePeriod, periodAt } from '../../src/exports/export-period.ts';
-import { addDays, HOUR_MS } from '../../src/lib/time.ts';
+import { addDays, formatInstant, HOUR_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/publish-fixture.ts';
 import { openExportFixture } from './exports-fixture.ts';
 
@@ -179,4 +180,35 @@ test('a period that is not over, or was delivered, is not exported by hand; an e
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('delivered');
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('already-delivered');
   expect(await at.ledger().runs()).toHaveLength(1);
+});
+
+test('the state of an export follows its ledger, even if a person has delivered a failed file meanwhile', async () => {
+  const at = await openExportFixture([{}]);
+  const runOf = (day: string, more: Partial<ExportRun>): ExportRun => ({
+    format: 1,
+    exportId: 'export1',
+    workgroupId: 'home',
+    report: 'daily_energy',
+    period: day,
+    startDay: day,
+    endDay: day,
+    revision: 1,
+    reason: 'by hand',
+    state: 'failed',
+    plannedAt: formatInstant(at.clock.now()),
+    attempts: 1,
+    ...more,
+  });
+  const stateNow = async () => {
+    await at.work();
+    const [state] = at.exports.states().values();
+    return { pending: state!.pending, failed: state!.failed };
+  };
+  await at.publish();
+  await at.ledger().save(runOf('2026-11-18', {}));
+  const later = formatInstant(at.clock.now() + HOUR_MS);
+  await at.ledger().save(runOf('2026-11-19', { state: 'waiting', nextAttemptAt: later }));
+  expect(await stateNow()).toEqual({ pending: 1, failed: 1 });
+  await at.ledger().save(runOf('2026-11-18', { state: 'delivered' }));
+  expect(await stateNow()).toEqual({ pending: 1, failed: 0 });
 });
