@@ -106,6 +106,28 @@ test('a cancelled backfill ends before its next piece and keeps what has landed;
   expect(await worker.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
 });
 
+test('a backfill lands the messages of its period only, and a stopped one that is cancelled keeps no position', async () => {
+  const { upstream, worker } = await passedOver();
+  const address = await upstream.address();
+  const period = { ...request, fromMs: TEST_START_MS + 60_000, toMs: TEST_START_MS + 120_000 };
+  // Two devices send every ten seconds.
+  expect(await worker.backfill(period, address)).toMatchObject({ messagesRead: 12, messagesLanded: 12 });
+  const [times] = await worker.rows(
+    `SELECT min(store_time_ms - ${TEST_START_MS})::INTEGER AS first, max(store_time_ms - ${TEST_START_MS})::INTEGER AS last FROM message`,
+  );
+  expect(times).toEqual({ first: 60_000, last: 110_000 });
+
+  const stopped = worker.backfill({ ...request, messagesPerSecond: 50 }, address, async () => {
+    const state = await worker.jobs.state();
+    if (state.kind === 'running' && state.progress.messagesLanded > 0) await worker.jobs.stop();
+  });
+  await expect(stopped).rejects.toThrow('run the same command again to continue');
+  const positions = () => worker.rows(`SELECT origin FROM checkpoint WHERE origin <> 'stream'`);
+  expect(await positions()).not.toEqual([]);
+  await worker.jobs.cancel(2);
+  expect(await positions()).toEqual([]);
+});
+
 test.runIf(isSoak)(
   'a backfill that is killed at any moment continues and lands every message once',
   async () => {
