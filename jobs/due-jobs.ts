@@ -2,7 +2,8 @@ import { nextCronInstant, parseCron } from '../src/lib/cron.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { shareNextRun } from '../src/lib/share-next-run.ts';
-import { type Clock, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { withTimeout } from '../src/lib/with-timeout.ts';
 import type { JobOutcome, JobQueue } from './job-queue.ts';
 import { reconcileSchedules } from './reconcile-schedules.ts';
 import type { Job, JobSchedule } from './stages.ts';
@@ -37,6 +38,8 @@ interface DueJobsOptions {
  * ago than this, and the next job is further away than this.
  */
 const AHEAD_MS = 2 * MINUTE_MS;
+/** A queue that takes longer to open ends with the process. */
+const CLOSE_TIMEOUT_MS = 3 * SECOND_MS;
 
 export function createDueJobs(options: DueJobsOptions): DueJobs {
   const { openQueue, isOpenedLate, schedules, handle, clock, logger } = options;
@@ -84,7 +87,8 @@ export function createDueJobs(options: DueJobsOptions): DueJobs {
     async close() {
       isClosed = true;
       await queue?.close();
-      await review();
+      // A review may still be opening the queue.
+      await withTimeout(review(), CLOSE_TIMEOUT_MS);
     },
   };
 }
