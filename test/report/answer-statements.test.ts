@@ -126,3 +126,32 @@ test('rise and fall are computed of sources of which one of the two counts, and 
     { day: 3n, rise_wh: null, fall_wh: null },
   ]);
 });
+
+test('intervals of the names with most energy come first, of either sign, and those of the others are one', async () => {
+  const rows = await read(
+    'report/answer_top_intervals',
+    {
+      profile: [
+        'day, name, at_ms, energy_wh',
+        `DATE '2026-01-01', '"a"', 0, -10`,
+        `DATE '2026-01-01', '"a"', 1, NULL`,
+        `DATE '2026-01-01', '"b"', 1, 5`,
+        `DATE '2026-01-01', '"b"', 0, 2`,
+        // Nothing is known of it.
+        `DATE '2026-01-01', '"c"', 0, NULL`,
+        `DATE '2026-01-01', '"c"', 2, NULL`,
+      ],
+    },
+    { parameters: { top: 1n }, columns: 'decode(members) AS members' },
+  );
+  expect(rows).toEqual([{ members: '"a":[-10,null],"others":[2,5,null]' }]);
+});
+
+test('the name of a source is text in JSON', async () => {
+  const rows = await read(
+    'report/answer_intervals_by_source',
+    { slot: ['day, device, source, at_ms, energy_wh', `DATE '2026-01-01', 'a', 'my "pv"', 0, 1`] },
+    { columns: 'decode(members) AS members' },
+  );
+  expect(JSON.parse(`{${String(rows[0]!.members)}}`)).toEqual({ 'a.my "pv"': [1] });
+});
