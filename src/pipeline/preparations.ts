@@ -42,15 +42,22 @@ export function createPreparations(logger: Logger): Preparations {
       const { workgroup, storage = {} } = assignment;
       const place = workgroupStore(storage, workgroup.id);
       if (!place) return;
-      await discard(workgroup.id);
       const startMs = performance.now();
+      const discarded = discard(workgroup.id);
       const abort = new AbortController();
-      const fetchedBytes = prepareTakeOver({
-        store: repeatRequests(place),
-        warehousePath: warehousePath(assignment),
-        root: lakeRoot(assignment),
-        signal: abort.signal,
-      });
+      const { signal } = abort;
+      const fetch = async () => {
+        await discarded;
+        signal.throwIfAborted();
+        return prepareTakeOver({
+          store: repeatRequests(place),
+          warehousePath: warehousePath(assignment),
+          root: lakeRoot(assignment),
+          signal,
+        });
+      };
+      const fetchedBytes = fetch();
+      // It is known before it waits for the one before it, so that it can be discarded from now on.
       preparations.set(workgroup.id, { assignment, abort, fetchedBytes });
       const bytes = await fetchedBytes;
       const durationMs = Math.round(performance.now() - startMs);
