@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { duePeriods } from '../../src/exports/due-periods.ts';
@@ -112,6 +114,20 @@ test('a new export may start at once, and periods before it was configured are n
   await at.work();
   expect((await at.ledger().runs()).map(({ period }) => period)).toEqual(['2026-11-19']);
   expect(await at.ledger('earlier').runs()).toEqual([]);
+});
+
+test('an export whose ledger is damaged fails its turn with the reason, and the others run', async () => {
+  const at = await openExportFixture([
+    { id: 'broken', schedule: '0 12 * * *' },
+    { id: 'whole', schedule: '0 12 * * *' },
+  ]);
+  await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
+  await at.publish();
+  mkdirSync(join(at.dataDir, 'exports/broken'));
+  writeFileSync(join(at.dataDir, 'exports/broken/progress.json'), '{');
+  await at.clock.advance(300);
+  await expect(at.work()).rejects.toThrow('broken/progress.json');
+  expect((await at.ledger('whole').runs()).map(({ state }) => state)).toEqual(['delivered']);
 });
 
 test('energy that has changed since marks the files of its days, until it is as before or a correction went out', async () => {
