@@ -89,8 +89,9 @@ WHERE series_id = $series_id AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_m
 ORDER BY to_ms, from_ms;
 
 -- name: find_limits
--- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they
--- are learnt: the days with readings among that day and the limit_days() - 1 days before.
+-- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they are
+-- learnt: the days with readings among that day, the limit_days() - 1 days before, and $look_ahead days after
+-- it (see collect_limits of the roll-up).
 SELECT
   method_limit(series_rule.method, series_rule.net, series_rule.max_power_w, series_day.learnt_power_w)
     AS max_power_w,
@@ -112,6 +113,7 @@ LEFT JOIN series_day ON series_day.series_id = series_rule.series_id AND series_
 CROSS JOIN (
   SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day,
     ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
-  FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1 AND $utc_day
+  FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1
+    AND $utc_day::INTEGER + $look_ahead::INTEGER
 ) AS learnt_from
 WHERE series_rule.series_id = $series_id;

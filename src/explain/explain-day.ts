@@ -16,6 +16,8 @@ import type { ExplainArgs, Explained, ExplainedDevice, ExplainedSource } from '.
 interface ExplainOptions {
   workgroup: WorkgroupConfig;
   nowMs: UtcMs;
+  /** As in the roll-up: it decides from how many later days limits are learnt. */
+  closeAfterMs: number;
 }
 
 /**
@@ -38,11 +40,11 @@ export async function explainDay(
 async function explain(
   connection: DuckDBConnection,
   { device, day: date, source }: ExplainArgs,
-  { workgroup, nowMs }: ExplainOptions,
+  { workgroup, nowMs, closeAfterMs }: ExplainOptions,
 ): Promise<Explained> {
   const streams = await bindStoredStreams(connection);
   const timezone = streams[0]?.timezone ?? workgroup.timezone;
-  const bound: RollUpContext = { connection, timezone, closeAfterMs: 0 };
+  const bound: RollUpContext = { connection, timezone, closeAfterMs };
   await runStatement(bound, 'collect_rules', { all: true, is_chosen: false });
   await createTemporaryTables(bound);
   // A series that is set aside cannot be traced. Its readings and its stored energy are shown.
@@ -66,6 +68,7 @@ async function explain(
         source: name,
         day,
         timezone,
+        closeAfterMs,
         streams,
         series,
       });

@@ -1,7 +1,8 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
+import { lookAheadDays } from '../rollup/learn-limits.ts';
+import type { RollUpContext } from '../rollup/rollup-context.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
 import { plainDuration, plainNumber } from './explain-words.ts';
@@ -31,13 +32,17 @@ export type LimitsRow = {
 
 /** The limits of a series at the end of a day, and the origin of each. */
 export async function readLimits(
-  connection: DuckDBConnection,
+  context: RollUpContext,
   { seriesId, method }: { seriesId: number; method: EnergyMethod },
   { sampling }: Pick<StreamSettings, 'sampling'>,
   { endMs }: Pick<Day, 'endMs'>,
 ): Promise<ExplainedLimits> {
   const utc_day = Math.floor((endMs - 1) / DAY_MS);
-  const [row] = await query<LimitsRow>(connection, 'explain/find_limits', { series_id: seriesId, utc_day });
+  const [row] = await query<LimitsRow>(context.connection, 'explain/find_limits', {
+    series_id: seriesId,
+    utc_day,
+    look_ahead: lookAheadDays(context),
+  });
   return describeLimits(row!, method, sampling);
 }
 

@@ -32,6 +32,7 @@ interface SourceOptions {
   source: string;
   day: Day;
   timezone: string;
+  closeAfterMs: number;
   streams: ReadonlyArray<StreamSettings & { streamId: number }>;
   /** Series of the device and source, in the order of the configuration; at least one. */
   series: readonly Series[];
@@ -43,12 +44,12 @@ const SETTING_KINDS: ReadonlySet<string> = new Set(['set', 'set_day', 'fill']);
 /** Explains a day of one source of a device, from the stored day and the roll-up's own statements. */
 export async function explainSource(
   connection: DuckDBConnection,
-  { device, source, day, timezone, streams, series }: SourceOptions,
+  { device, source, day, timezone, closeAfterMs, streams, series }: SourceOptions,
 ): Promise<ExplainedSource> {
   const { startMs, endMs } = day;
   const key = { device, source };
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  const context = { connection, timezone, closeAfterMs: 0 };
+  const context = { connection, timezone, closeAfterMs };
   await query(connection, 'explain/request_day', { ...key, ...bounds });
   if (!(await traceEnergy(context))) {
     await bindDays(context, startMs, endMs, { byInterval: true });
@@ -94,7 +95,7 @@ export async function explainSource(
     limits: isLeftOut
       ? null
       : await readLimits(
-          connection,
+          context,
           shownSeries,
           streams.find((one) => one.streamId === shownSeries.streamId)!,
           day,

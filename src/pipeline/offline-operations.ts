@@ -15,9 +15,9 @@ import { type Assignment, warehousePath } from './assignment.ts';
  * @throws TransientError if it does not exist, or a process has it open
  */
 export function explainClosed(assignment: Assignment, args: ExplainArgs, clock: Clock): Promise<Explained> {
-  const { workgroup } = assignment;
+  const { workgroup, pipeline } = assignment;
   return readClosed(assignment, clock, (connection) =>
-    explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+    explainDay(connection, args, { workgroup, nowMs: clock.now(), closeAfterMs: pipeline.closeAfter }),
   );
 }
 

@@ -205,11 +205,15 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
   problems: ({ shard, assignment }) =>
     shard.withAllThreads(() => shard.read((connection) => findProblems(connection, assignment.workgroup))),
   retry: ({ shard }, { device }) => shard.transaction((connection) => requestRetry(connection, device)),
-  explain: ({ shard, assignment: { workgroup }, clock }, args) =>
+  explain: ({ shard, assignment: { workgroup, pipeline }, clock }, args) =>
     shard.withAllThreads(() =>
       shard.read((connection) =>
         interruptAfter(connection, EXPLAIN_MS_MAX, () =>
-          explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+          explainDay(connection, args, {
+            workgroup,
+            nowMs: clock.now(),
+            closeAfterMs: pipeline.closeAfter,
+          }),
         ),
       ),
     ),

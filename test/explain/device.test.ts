@@ -3,6 +3,7 @@ import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { type ExplainedDevice, explainedSchema } from '../../src/explain/explained-schema.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
@@ -40,7 +41,11 @@ async function tell(
     const args = { device: DEVICE, day: DAY };
     const explained = explainedSchema
       .strict()
-      .parse(JSON.parse(JSON.stringify(await explainDay(connection, args, { workgroup, nowMs }))));
+      .parse(
+        JSON.parse(
+          JSON.stringify(await explainDay(connection, args, { workgroup, nowMs, closeAfterMs: 2 * DAY_MS })),
+        ),
+      );
     return {
       explained,
       wholeDevice: explained.wholeDevice!,

@@ -3,6 +3,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import type { Explained } from '../../src/explain/explained-schema.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import { caseOf, goldenCases, ownReadings, siteOf } from '../rollup/golden.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
@@ -49,7 +50,7 @@ describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _firs
         const explained = await explainDay(
           connection,
           { device: String(device), day: String(day), source: String(source) },
-          { workgroup: workgroup!, nowMs: Date.UTC(2030, 0, 1) },
+          { workgroup: workgroup!, nowMs: Date.UTC(2030, 0, 1), closeAfterMs: 2 * DAY_MS },
         );
         // The person has only what goes over the wire.
         const answer: Explained = explainedSchema.parse(JSON.parse(JSON.stringify(explained)));

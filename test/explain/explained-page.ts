@@ -3,6 +3,7 @@ import { configSchema } from '../../src/config/config.ts';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { type Explained, explainedSchema } from '../../src/explain/explained-schema.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE } from '../rollup/rollup-fixture.ts';
 
@@ -48,6 +49,7 @@ export async function explain(
     const answer = await explainDay(connection, args, {
       workgroup: workgroup!,
       nowMs: Date.UTC(2030, 0, 1),
+      closeAfterMs: 2 * DAY_MS,
     });
     const explained = explainedSchema.strict().parse(JSON.parse(JSON.stringify(answer)));
     return {

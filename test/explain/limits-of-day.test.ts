@@ -17,7 +17,7 @@ const valuesOf = {
   hour: () => 6_000,
 };
 
-test('the limits of a rolled-up day are learnt from it and the 27 days before, and are those that are configured', async () => {
+test('the limits of a rolled-up day are learnt from it, the 27 days before and the day after, and are those that are configured', async () => {
   const shard = await openTestShard();
   const configured = { maxPower: '60 kW', jitter: '7 Wh', modulus: 99_999_999 };
   const streams = [
@@ -57,7 +57,7 @@ test('the limits of a rolled-up day are learnt from it and the 27 days before, a
     average: { maxPowerW: '262144 learnt', intervalMilliseconds: `${HOUR_MS} learnt` },
     hour: { maxPowerW: '65536 learnt', intervalMilliseconds: `${HOUR_MS} learnt` },
   });
-  expect(limits.total!.resolutionWh.text).toBe('learnt from 3 days, 2026-06-04 to 2026-07-01 (UTC)');
+  expect(limits.total!.resolutionWh.text).toBe('learnt from 4 days, 2026-06-04 to 2026-07-02 (UTC)');
   // After a restart, 4 times the usual 2048 W are possible.
   expect(limits.today!.maxPowerW.text).toContain(
     'after a restart 8,192 W; learnt from 2 days, 2026-06-30 to 2026-07-01 (UTC)',

@@ -79,7 +79,7 @@ test('energy with sums beyond 2^53 is published, merged and returned by every re
   const explained = await explainDay(
     connection,
     { device: deviceId(1), day: '2026-11-01' },
-    { workgroup: workgroupConfig(settings as never), nowMs: at.clock.now() },
+    { workgroup: workgroupConfig(settings as never), nowMs: at.clock.now(), closeAfterMs: 2 * DAY_MS },
   );
   connection.closeSync();
   explainedSchema.parse(JSON.parse(JSON.stringify(explained)));

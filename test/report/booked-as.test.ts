@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
@@ -73,7 +74,7 @@ test.runIf(isSoak)(
     const explained = await explainDay(
       connection,
       { device: DEVICE, day: DAY, source: 'export' },
-      { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
+      { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1), closeAfterMs: 2 * DAY_MS },
     ).finally(() => connection.closeSync());
     const [source] = explained.sources;
     expect([explained.energyWh, source!.source, source!.result?.field]).toEqual([2_400, 'export', 'out_wh']);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
-import { addDays } from '../../src/lib/time.ts';
+import { addDays, DAY_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
@@ -150,7 +150,7 @@ test.runIf(isSoak)(
       const explained = await explainDay(
         connection,
         { device: deviceId(device), day },
-        { workgroup: workgroupConfig(settings), nowMs: Date.UTC(2030, 0, 1) },
+        { workgroup: workgroupConfig(settings), nowMs: Date.UTC(2030, 0, 1), closeAfterMs: 2 * DAY_MS },
       );
       expect([day, device, explained.energyWh]).toEqual([day, device, energyWh ?? null]);
       if (energyWh === null) expect(explained.text).toMatch(/^incomplete: .* is not added up$/);

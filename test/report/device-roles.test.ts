@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -163,7 +164,7 @@ test('energy of different roles is never added: report, details, profile, lake a
     const { wholeDevice, energyWh: explainedWh } = await explainDay(
       connection,
       { device, day },
-      { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
+      { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1), closeAfterMs: 2 * DAY_MS },
     );
     expect([day, device, explainedWh, wholeDevice?.energyWh]).toEqual([day, device, energyWh, energyWh]);
     expect([day, device, wholeDevice?.flags.map(({ flag }) => flag).sort()]).toEqual([day, device, flags]);

@@ -7,6 +7,7 @@ import { explainDay } from '../../src/explain/explain-day.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -50,6 +51,7 @@ async function openWithOwner(): Promise<ReportFixture> {
       return await explainDay(connection, args, {
         workgroup: workgroupConfig(),
         nowMs: Date.UTC(2030, 0, 1),
+        closeAfterMs: 2 * DAY_MS,
       });
     } finally {
       connection.closeSync();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
-import { HOUR_MS } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isFull, isSoak, sampled } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -85,6 +85,7 @@ test('a series whose roll-up fails is set aside alone: the others are computed i
       {
         workgroup: configSchema.parse({ workgroups: [{ id: 'acme' }] }).workgroups[0]!,
         nowMs: Date.UTC(2030, 0, 1),
+        closeAfterMs: 2 * DAY_MS,
       },
     ),
   );
