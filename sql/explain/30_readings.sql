@@ -89,9 +89,9 @@ WHERE series_id = $series_id AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_m
 ORDER BY to_ms, from_ms;
 
 -- name: find_limits
--- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they are
--- learnt: the days with readings among that day, the limit_days() - 1 days before, and $look_ahead days after
--- it (see collect_limits of the roll-up).
+-- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and the days from which they are
+-- learnt. These are the days with readings from limit_days() - 1 days before it to $look_ahead days after
+-- it, as in collect_limits of the roll-up.
 SELECT
   method_limit(series_rule.method, series_rule.net, series_rule.max_power_w, series_day.learnt_power_w)
     AS max_power_w,
