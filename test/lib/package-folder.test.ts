@@ -8,7 +8,7 @@ import { tempDir } from '../support/temp-dir.ts';
 test('the built program finds the package, although dist has a package.json, too', () => {
   const folder = tempDir();
   mkdirSync(join(folder, 'sql', 'schema'), { recursive: true });
-  for (const path of ['package.json', 'src/lib/package-folder.ts', 'src/lib/errors.ts'])
+  for (const path of ['package.json', 'src/lib'])
     cpSync(join(programRoot, path), join(folder, 'dist', path), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{}');
   const module = join(folder, 'dist/src/lib/package-folder.ts');
