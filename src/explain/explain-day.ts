@@ -63,12 +63,10 @@ async function explain(
       const series = bySource.get(name)!;
       if (!isNear(series, day) && !(await hasVersions(connection, { device, source: name, day: date })))
         continue;
-      const explained = await explainSource(connection, {
+      const explained = await explainSource(bound, {
         device,
         source: name,
         day,
-        timezone,
-        closeAfterMs,
         streams,
         series,
       });

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
-import { bindDays, runStatement } from '../rollup/rollup-context.ts';
+import { bindDays, type RollUpContext, runStatement } from '../rollup/rollup-context.ts';
 import { traceEnergy } from '../rollup/trace-energy.ts';
 import { query } from '../warehouse/query.ts';
 import { coverageText, uncoveredSpans } from './explain-coverage.ts';
@@ -31,8 +31,6 @@ interface SourceOptions {
   device: string;
   source: string;
   day: Day;
-  timezone: string;
-  closeAfterMs: number;
   streams: ReadonlyArray<StreamSettings & { streamId: number }>;
   /** Series of the device and source, in the order of the configuration; at least one. */
   series: readonly Series[];
@@ -43,13 +41,13 @@ const SETTING_KINDS: ReadonlySet<string> = new Set(['set', 'set_day', 'fill']);
 
 /** Explains a day of one source of a device, from the stored day and the roll-up's own statements. */
 export async function explainSource(
-  connection: DuckDBConnection,
-  { device, source, day, timezone, closeAfterMs, streams, series }: SourceOptions,
+  context: RollUpContext,
+  { device, source, day, streams, series }: SourceOptions,
 ): Promise<ExplainedSource> {
+  const { connection } = context;
   const { startMs, endMs } = day;
   const key = { device, source };
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  const context = { connection, timezone, closeAfterMs };
   await query(connection, 'explain/request_day', { ...key, ...bounds });
   if (!(await traceEnergy(context))) {
     await bindDays(context, startMs, endMs, { byInterval: true });
