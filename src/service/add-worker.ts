@@ -185,7 +185,7 @@ function createParts(
   const idleNotes = config.storage.s3
     ? createSharedIdleNotes({ redis, storeOf, clock, logger })
     : createLocalIdleNotes({ clock, logger });
-  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
+  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access, clock);
   const stages = createPipelineStages({
     config,
     workgroups,
