@@ -113,7 +113,8 @@ LEFT JOIN series_day ON series_day.series_id = series_rule.series_id AND series_
 CROSS JOIN (
   SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day,
     ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
-  FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1
-    AND $utc_day::INTEGER + $look_ahead::INTEGER
+  FROM series_day
+  WHERE series_id = $series_id
+    AND utc_day BETWEEN $utc_day - limit_days() + 1 AND $utc_day + $look_ahead::INTEGER
 ) AS learnt_from
 WHERE series_rule.series_id = $series_id;
