@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cannotBeRead, InputError, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
+import { isObject } from '../lib/is-object.ts';
 import { type Config, exportsCheck, mainSchema } from './config.ts';
 import { noteOldNames, renameInWorkgroup, renamePipeline } from './old-names.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -72,11 +73,11 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     const problems: Problem[] = [];
     const raw = options.path !== undefined || existsSync(path) ? readMain(path, problems) : {};
     const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
-    if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
+    if (isObject(resolved)) applyEnvironment(resolved, options.environment);
     addAwsVariables(resolved, options.environment);
     const oldNames = renamePipeline(resolved);
     const workgroupSettings =
-      isSettings(resolved) && Array.isArray(resolved.workgroups) ? resolved.workgroups : [];
+      isObject(resolved) && Array.isArray(resolved.workgroups) ? resolved.workgroups : [];
     const oldNamesOfWorkgroups = workgroupSettings.map(renameInWorkgroup);
     const parsed = mainSchema.safeParse(resolved, inWords);
     if (!parsed.success) {
@@ -84,7 +85,7 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
       const reported = new Set(problems.map((problem) => problem.path));
       problems.push(...zodProblems(parsed.error).filter((problem) => !reported.has(problem.path)));
     }
-    const settings: Record<string, unknown> = isSettings(resolved) ? resolved : {};
+    const settings: Record<string, unknown> = isObject(resolved) ? resolved : {};
     // Empty if it could not be resolved.
     const folder =
       typeof settings.workgroupsDir === 'string' ? settings.workgroupsDir || undefined : undefined;
@@ -191,12 +192,8 @@ function checkTogether(settings: Record<string, unknown>, files: readonly Workgr
 }
 
 function idOf(workgroup: unknown): string[] {
-  const id = isSettings(workgroup) ? workgroup.id : undefined;
+  const id = isObject(workgroup) ? workgroup.id : undefined;
   return typeof id === 'string' ? [id] : [];
-}
-
-function isSettings(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function applyEnvironment(config: Record<string, unknown>, environment: Environment): void {
@@ -205,15 +202,15 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
     if (value === undefined) continue;
     let section: unknown = config;
     for (const key of path.slice(0, -1)) {
-      if (isSettings(section)) section = section[key] ??= {};
+      if (isObject(section)) section = section[key] ??= {};
     }
     // The schema reports a section of another type.
-    if (isSettings(section)) section[path.at(-1)!] = value;
+    if (isObject(section)) section[path.at(-1)!] = value;
   }
 }
 
 function addAwsVariables(config: unknown, environment: Environment): void {
-  if (!isSettings(config)) return;
+  if (!isObject(config)) return;
   for (const section of [config.storage, config.backup])
-    if (isSettings(section) && isSettings(section.s3)) section.s3 = withAwsVariables(section.s3, environment);
+    if (isObject(section) && isObject(section.s3)) section.s3 = withAwsVariables(section.s3, environment);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
+import { isObject } from '../lib/is-object.ts';
 import { readerNames } from '../lib/private-files.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { alertsSchema, refuseAlertsWithoutServer } from './alert-settings.ts';
@@ -148,8 +149,7 @@ const settingsSchema = z.strictObject({
 });
 
 // Also runs if there are other problems, so that all problems are reported at once.
-const when = ({ value }: { value: unknown }) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const when = ({ value }: { value: unknown }) => isObject(value);
 
 /** The main file. Its exports are checked together with the workgroups of all files. */
 export const mainSchema = settingsSchema

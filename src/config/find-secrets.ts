@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isObject } from '../lib/is-object.ts';
 import { type LoadOptions, WORKGROUPS_FOLDER } from './config-loader.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -116,8 +117,4 @@ function referencesOf(value: unknown): string[] {
   const keys = Object.keys(value);
   if (keys.length === 1 && typeof value.file === 'string') return [value.file];
   return Object.values(value).flatMap(referencesOf);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { Problem } from '../lib/errors.ts';
+import { isObject } from '../lib/is-object.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 
 /** The new name of each setting that had another one, by its object. */
@@ -41,8 +42,4 @@ function rename(settings: unknown, names: Readonly<Record<string, string>>, path
     delete settings[before];
     return [{ path: `${path}.${before}`, message: `is an old name; write ${now}` }];
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../lib/is-object.ts';
 import { jsonPointer } from '../lib/json-pointer.ts';
 import { guessEncoding } from './first-bytes.ts';
 import type { Sample } from './guess-mapping.ts';
@@ -62,8 +63,7 @@ async function findMembers(reader: Reader): Promise<string[]> {
 function collect(value: object, parents: readonly string[], pointers: Set<string>): void {
   for (const [name, member] of Object.entries(value)) {
     const names = [...parents, name];
-    const isObject = typeof member === 'object' && member !== null && !Array.isArray(member);
-    if (isObject && parents.length < OPENED_DEPTH_MAX) collect(member, names, pointers);
+    if (isObject(member) && parents.length < OPENED_DEPTH_MAX) collect(member, names, pointers);
     else pointers.add(names.length === 1 && !name.startsWith('/') ? name : jsonPointer(names));
   }
 }

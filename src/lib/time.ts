@@ -85,6 +85,13 @@ export function lastDayOfMonth(day: LocalDate): LocalDate {
   return Temporal.PlainDate.from(day).with({ day: 31 }).toString();
 }
 
+/** All calendar days from `from` to `to`, both included. */
+export function daysFrom(from: LocalDate, to: LocalDate): LocalDate[] {
+  const days: LocalDate[] = [];
+  for (let day = from; day <= to; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
 /** The number of calendar days from `from` to `to`. */
 export function daysBetween(from: LocalDate, to: LocalDate): number {
   return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS;

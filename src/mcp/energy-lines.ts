@@ -1,13 +1,6 @@
-import { addDays, type LocalDate } from '../lib/time.ts';
+import type { LocalDate } from '../lib/time.ts';
 import type { AnsweredRow, BudgetData, MeterData } from '../report-client/client-answers.ts';
 import { energyText, measuredShareText } from './mcp-words.ts';
-
-/** Every day of a range. */
-export function daysOf(startDate: LocalDate, endDate: LocalDate): LocalDate[] {
-  const days: LocalDate[] = [];
-  for (let day = startDate; day <= endDate; day = addDays(day, 1)) days.push(day);
-  return days;
-}
 
 /** The rows of daily energy in words: each device on each day, even if its energy is unknown. */
 export function dayLines(

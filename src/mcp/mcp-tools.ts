@@ -2,11 +2,11 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { formatCountOf } from '../lib/format-count.ts';
-import { daysBetween, isLocalDate } from '../lib/time.ts';
+import { daysBetween, daysFrom, isLocalDate } from '../lib/time.ts';
 import type { AnsweredRow } from '../report-client/client-answers.ts';
 import type { ReportClient } from '../report-client/report-client.ts';
 import type { Parameters } from '../report-client/report-request.ts';
-import { budgetLines, dayLines, daysOf, periodLines, qualityLines } from './energy-lines.ts';
+import { budgetLines, dayLines, periodLines, qualityLines } from './energy-lines.ts';
 import { explanationLines, linesText } from './mcp-words.ts';
 
 /** The days of one question about days, and about sums and quality. */
@@ -86,7 +86,7 @@ export function registerMcpTools(server: McpServer, openReports: OpenReports): v
       const rows = await rowsOf(reports, 'daily-energy', question);
       if (resolution !== 'day') return rows.length === 0 ? [NOTHING] : periodLines(rows);
       const names = await namesOf(reports, asked, rows);
-      return names.size === 0 ? [NOTHING] : dayLines(rows, daysOf(startDate, endDate), names);
+      return names.size === 0 ? [NOTHING] : dayLines(rows, daysFrom(startDate, endDate), names);
     },
   );
   tool(
@@ -104,7 +104,7 @@ export function registerMcpTools(server: McpServer, openReports: OpenReports): v
       checkDays(startDate, endDate, TOOL_RANGE_DAYS_MAX);
       const rows = await rowsOf(reports, 'quality', { startDate, endDate, devices: asked });
       const names = await namesOf(reports, asked, rows);
-      return names.size === 0 ? [NOTHING] : qualityLines(rows, daysOf(startDate, endDate), names);
+      return names.size === 0 ? [NOTHING] : qualityLines(rows, daysFrom(startDate, endDate), names);
     },
   );
   tool(

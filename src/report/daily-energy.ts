@@ -1,7 +1,8 @@
 import { commonTable, periodDigits } from '../balance/balance-sql.ts';
+import { daysFrom } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
-import { type DayQuery, type DayReport, daysFrom, filesOfDays } from './day-report.ts';
+import { type DayQuery, type DayReport, filesOfDays } from './day-report.ts';
 import type { Generation } from './lake/lake-reader.ts';
 
 const files = (generation: Generation, query: DayQuery) => ({ files: filesOfDays(generation, query) });

@@ -2,7 +2,7 @@ import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/nod
 import { commonTable } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { StreamError } from '../contract/stream-errors.ts';
-import { addDays, dayBounds, type LocalDate } from '../lib/time.ts';
+import { dayBounds, daysFrom, type LocalDate } from '../lib/time.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
@@ -290,12 +290,6 @@ export async function readPeriodMembers(
       if (Number(count) > 0) flags[flag] = (flags[flag] ?? 0) + Number(count);
   }
   return { members: membersByPeriod, flags };
-}
-
-export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {
-  const days: LocalDate[] = [];
-  for (let day = startDay; day <= endDay; day = addDays(day, 1)) days.push(day);
-  return days;
 }
 
 /** A JSON object with a member for each day of a range, or for each of other periods, also without energy. */

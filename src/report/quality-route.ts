@@ -4,19 +4,12 @@ import { energyMethods } from '../config/energy-stream.ts';
 import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
+import { type Clock, daysFrom } from '../lib/time.ts';
 import { dayStatuses } from '../rollup/day-statuses.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
 import { dailyEnergy } from './daily-energy.ts';
-import {
-  chooseDays,
-  type DayQuery,
-  daysFrom,
-  filesOfDays,
-  refuseTooMany,
-  sourceFiles,
-} from './day-report.ts';
+import { chooseDays, type DayQuery, filesOfDays, refuseTooMany, sourceFiles } from './day-report.ts';
 import {
   addressSchema,
   type DayParameters,

@@ -1,4 +1,5 @@
 import { limits } from '../contract/wire-limits.ts';
+import { isObject } from '../lib/is-object.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake/lake-reader.ts';
@@ -72,10 +73,7 @@ function entryOf({ event_ms, store_ms, stream_offset, other }: AuditRow): Publis
     actor: text(members.actor),
     action: text(members.action),
     target: text(members.target),
-    data:
-      typeof data === 'object' && data !== null && !Array.isArray(data)
-        ? (data as Record<string, unknown>)
-        : null,
+    data: isObject(data) ? data : null,
     position: { storeMs: store_ms, offset: stream_offset },
   };
 }

@@ -5,6 +5,7 @@ import {
   dayBounds,
   dayStart,
   daysBetween,
+  daysFrom,
   firstDayOfMonth,
   formatInstant,
   formatLocal,
@@ -134,6 +135,12 @@ describe('calendar dates', () => {
     '2026-00-10',
     '2026-04-31',
   ])('%j is not', (text) => expect(isLocalDate(text)).toBe(false));
+
+  test('both ends of a range of days belong to it', () => {
+    expect(daysFrom('2026-04-30', '2026-05-02')).toEqual(['2026-04-30', '2026-05-01', '2026-05-02']);
+    expect(daysFrom('2026-05-02', '2026-05-02')).toEqual(['2026-05-02']);
+    expect(daysFrom('2026-05-02', '2026-05-01')).toEqual([]);
+  });
 
   test('adding days and counting them undo each other', () => {
     fc.assert(

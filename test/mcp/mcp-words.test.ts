@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { budgetLines, dayLines, daysOf, periodLines, qualityLines } from '../../src/mcp/energy-lines.ts';
+import { budgetLines, dayLines, periodLines, qualityLines } from '../../src/mcp/energy-lines.ts';
 import {
   ANSWER_CHARACTERS_MAX,
   energyText,
@@ -84,10 +84,6 @@ test('a token is for the workgroups with reports that it may read, in the order 
   const token = `h.${Buffer.from(JSON.stringify({ scopes })).toString('base64url')}.s`;
   expect(readableWorkgroups(token)).toEqual(['home', 'roof']);
   expect(readableWorkgroups('no token')).toEqual([]);
-});
-
-test('both ends of a range belong to it', () => {
-  expect(daysOf('2026-04-30', '2026-05-02')).toEqual(['2026-04-30', '2026-05-01', '2026-05-02']);
 });
 
 test('each device has a line on each day, and a day without energy is unknown', () => {

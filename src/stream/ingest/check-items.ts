@@ -1,7 +1,7 @@
 import type { IngestItem } from '../../contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
 import { limits } from '../../contract/wire-limits.ts';
-import { isUuid } from '../../decode/parse-values.ts';
+import { isMap, isUuid } from '../../decode/parse-values.ts';
 
 /** A problem of one member of one item. */
 export interface ItemProblem {
@@ -42,7 +42,7 @@ export function checkItems(
   for (; index < items.length; index++) {
     isBad = false;
     const item = items[index];
-    if (!isPlainObject(item)) report('', 'must be an object');
+    if (!isMap(item)) report('', 'must be an object');
     else {
       check(item, report);
       if (devices !== 'all' && !isBad && !devices.has(item.device as string))
@@ -107,7 +107,7 @@ function checkDevice(item: Item, report: Report): void {
 }
 
 function checkData(data: unknown, report: Report): void {
-  if (!isPlainObject(data)) {
+  if (!isMap(data)) {
     report('data', 'must be an object of fields');
     return;
   }
@@ -175,10 +175,4 @@ function checkInteger(field: string, value: unknown, max: number, report: Report
 
 function isInteger(value: unknown, max: number): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max;
-}
-
-function isPlainObject(value: unknown): value is Item {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-  );
 }
