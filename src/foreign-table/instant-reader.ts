@@ -15,6 +15,13 @@ interface TimeCell {
   series: string;
 }
 
+interface ZoneChoice {
+  /** The zone of times without an offset. Without a zone they are a problem. */
+  zone: string | undefined;
+  /** What a person does to set the zone, such as `set zone`. */
+  toSetZone: string;
+}
+
 /** Cells from which the format is guessed. */
 const SAMPLE_CELLS = 20_000;
 
@@ -24,10 +31,12 @@ const SAMPLE_CELLS = 20_000;
  *
  * A local time that clocks never showed is a problem. A local time that clocks showed twice is one too,
  * unless the order of its series shows which of the two hours it is.
- * @param zone of times without an offset; without a zone they are a problem
  * @param cells all cells of the column, in their order
  */
-export function createInstantReader(zone: string | undefined, cells: readonly TimeCell[]): InstantReader {
+export function createInstantReader(
+  { zone, toSetZone }: ZoneChoice,
+  cells: readonly TimeCell[],
+): InstantReader {
   const clock = zone === undefined ? undefined : createLocalClock(zone);
   const format = formatOf(cells);
   const ordered = clock === undefined ? undefined : orderedSeries(cells, clock, format);
@@ -37,9 +46,7 @@ export function createInstantReader(zone: string | undefined, cells: readonly Ti
     if (time.kind === 'problem') return time;
     if (time.kind === 'instant') return within(time.ms, text);
     if (!clock)
-      return problem(
-        `"${clipText(text)}" names no zone; write the offset behind it, or name the zone with --timezone`,
-      );
+      return problem(`"${clipText(text)}" names no zone; write the offset behind it, or ${toSetZone}`);
     const instants = clock.instantsOf(time.ms);
     const [first, second] = instants;
     if (first === undefined)

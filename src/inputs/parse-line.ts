@@ -45,7 +45,8 @@ const HASH = 0x23;
 /**
  * Reads one line: a measurement and its tags, fields, and a time, divided by spaces. After a backslash, a
  * comma, an equals sign or a space is a part of a name, and a quote or a backslash is a part of a text. Every
- * other backslash is itself. This reader is ours, because it says what is wrong with a line.
+ * other backslash is itself. This reader is ours: libraries of InfluxDB write lines and do not read them, and
+ * a sender must learn what is wrong with a line.
  * @param line without its end
  */
 export function parseLine(line: string, precision: Precision): ParsedLine {

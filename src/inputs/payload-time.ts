@@ -16,7 +16,7 @@ export function createTimeReader({
   format,
   zone,
 }: Extract<TimeRule, { format: unknown }> & { zone?: string | undefined }) {
-  const readText = createInstantReader(zone, []);
+  const readText = createInstantReader({ zone, toSetZone: 'set zone' }, []);
   return (payload: MessagePayload): PayloadTime => {
     const value = payload.at(from);
     const time = format === 'iso' ? isoTime(value, readText) : epochTime(value, epochUnits[format]);
@@ -37,8 +37,7 @@ export function createTimeReader({
 function isoTime(value: unknown, readText: ReturnType<typeof createInstantReader>): PayloadTime | undefined {
   if (typeof value !== 'string') return undefined;
   const read = readText({ text: value, series: '' });
-  if (read.kind === 'instant') return { kind: 'time', ms: read.ms };
-  return { kind: 'problem', message: read.message.replace('name the zone with --timezone', 'set zone') };
+  return read.kind === 'instant' ? { kind: 'time', ms: read.ms } : read;
 }
 
 function epochTime(value: unknown, unitMs: number): PayloadTime | undefined {

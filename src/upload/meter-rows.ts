@@ -113,7 +113,10 @@ function timeReader(
     text: cells[column.index]!,
     series: meter ? cells[meter.index]! : '',
   });
-  const read = createInstantReader(options.timezone, table.rows.map(cellOf));
+  const read = createInstantReader(
+    { zone: options.timezone, toSetZone: 'name the zone with --timezone' },
+    table.rows.map(cellOf),
+  );
   return (row) => {
     const { line } = row;
     const cell = cellOf(row);

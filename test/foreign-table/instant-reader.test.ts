@@ -4,7 +4,7 @@ import { createInstantReader } from '../../src/foreign-table/instant-reader.ts';
 /** The instants of the cells of a column, or why a cell is none. */
 function read(zone: string | undefined, ...texts: string[]): string[] {
   const cells = texts.map((text) => ({ text, series: '' }));
-  const reader = createInstantReader(zone, cells);
+  const reader = createInstantReader({ zone, toSetZone: 'set zone' }, cells);
   return cells.map((cell) => {
     const result = reader(cell);
     return result.kind === 'instant' ? new Date(result.ms).toISOString() : result.message;
@@ -57,7 +57,7 @@ describe('a time that clocks showed twice', () => {
   test('is known by the order of its series alone', () => {
     const times = ['01:30', '02:00', '02:30', '02:00', '02:30', '03:00'].map((time) => `2026-10-25 ${time}`);
     const cells = [...times.map((text) => ({ text, series: 'A' })), { text: times[1]!, series: 'B' }];
-    const reader = createInstantReader('Europe/Berlin', cells);
+    const reader = createInstantReader({ zone: 'Europe/Berlin', toSetZone: 'set zone' }, cells);
     const found = cells.map((cell) => reader(cell));
     expect(found.slice(1, 5)).toEqual(
       ['00:00', '00:30', '01:00', '01:30'].map((time) => ({
@@ -71,7 +71,7 @@ describe('a time that clocks showed twice', () => {
 
 test('a local time needs a zone, and an instant does not', () => {
   expect(read(undefined, '2026-05-17 13:05', '2026-05-17 13:05Z')).toEqual([
-    expect.stringContaining('names no zone'),
+    expect.stringContaining('names no zone; write the offset behind it, or set zone'),
     '2026-05-17T13:05:00.000Z',
   ]);
 });

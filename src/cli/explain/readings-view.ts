@@ -17,6 +17,8 @@ export interface ViewOptions {
 /** Rows at the ends and next to events are always shown. */
 const ENDS_SHOWN = 2;
 const SHOWN_MAX = 60;
+/** All rows are shown if there are no more than this. */
+const FEW_ITEMS = 12;
 
 export type Row<Item> = { kind: 'item'; item: Item } | { kind: 'more'; count: number };
 
@@ -31,7 +33,7 @@ export function elide<Item>(
   const isShown = items.map(
     (_, index) =>
       all ||
-      items.length <= 6 * ENDS_SHOWN ||
+      items.length <= FEW_ITEMS ||
       isEnd(index) ||
       special.slice(Math.max(0, index - 1), index + 2).some(Boolean),
   );
@@ -57,7 +59,7 @@ export function describeReadings(
   const { readings, readingsLeftOut, boundaries } = source;
   if (readings.length === 0) return '';
   const turns = turningTimes(source);
-  const sort = ({ fate, reason, batch }: ExplainedReading) => `${fate} ${reason} ${batch}`;
+  const keyOf = ({ fate, reason, batch }: ExplainedReading) => `${fate} ${reason} ${batch}`;
   const rows = elide(
     readings,
     (reading, index) => {
@@ -66,25 +68,25 @@ export function describeReadings(
       return (
         turns.has(reading.time) ||
         reading.fate === 'rejected' ||
-        (previous !== undefined && sort(previous) !== sort(reading)) ||
-        (next !== undefined && sort(next) !== sort(reading))
+        (previous !== undefined && keyOf(previous) !== keyOf(reading)) ||
+        (next !== undefined && keyOf(next) !== keyOf(reading))
       );
     },
     options,
   );
-  const of = (value: (reading: ExplainedReading) => string) => (row: Row<ExplainedReading>) =>
+  const cell = (value: (reading: ExplainedReading) => string) => (row: Row<ExplainedReading>) =>
     row.kind === 'item' ? value(row.item) : '';
   const isOneBatch = readings.every(({ batch }) => batch === readings[0]!.batch);
   const columns: Array<Column<Row<ExplainedReading>>> = [
     { title: 'Time', value: (row) => (row.kind === 'item' ? writeTime(row.item.time) : '...') },
     {
       title: boundaries ? 'Wh' : unitOf(source),
-      value: of(({ value, text }) => (value === null ? sent(text) : plainNumber(value))),
+      value: cell(({ value, text }) => (value === null ? sent(text) : plainNumber(value))),
       align: 'right',
     },
   ];
   if (readings.some(({ indexWh }) => indexWh !== null)) {
-    const value = of(({ indexWh }) => (indexWh === null ? '' : plainNumber(indexWh)));
+    const value = cell(({ indexWh }) => (indexWh === null ? '' : plainNumber(indexWh)));
     columns.push({ title: 'Index', value, align: 'right' });
   }
   columns.push({
@@ -94,7 +96,7 @@ export function describeReadings(
         ? `${formatCountOf(row.count, 'more reading')} (--all shows them)`
         : fateText(row.item),
   });
-  if (!isOneBatch) columns.push({ title: 'Landed', value: of((reading) => landed(reading, writeTime)) });
+  if (!isOneBatch) columns.push({ title: 'Landed', value: cell((reading) => landed(reading, writeTime)) });
   const more =
     readingsLeftOut > 0
       ? `${formatCountOf(readingsLeftOut, 'reading in the middle of the day is', 'readings in the middle of the day are')} left out\n`

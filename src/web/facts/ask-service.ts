@@ -81,9 +81,6 @@ async function failureOf(response: Response): Promise<Failure> {
     case 404:
       return { kind: 'not-found', message: words, ...(nearestDays && { nearestDays }) };
     case 429:
-    case 502:
-    case 503:
-    case 504:
       return { kind: 'busy', message: words };
     default:
       return { kind: response.status >= 500 ? 'busy' : 'refused', message: words };

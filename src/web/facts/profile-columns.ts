@@ -137,7 +137,7 @@ interface Group extends BarSeries {
 
 /**
  * Sources of one role are one series if there are too many of them, or if they share a picture with other
- * roles.
+ * roles. Sources without a role are left out then, because other sources may contain them.
  */
 function groupsOf(
   keys: readonly string[],
@@ -147,16 +147,13 @@ function groupsOf(
 ): Group[] {
   const present = stackedRoles.filter((role) => keys.some((key) => roles.get(key) === role));
   if (present.length > 1 || (present.length === 1 && keys.length > COLOURS))
-    return [
-      ...present.map((role) => ({
-        key: role,
-        name: roleWords[role].name,
-        tone: role as string,
-        side: roleWords[role].side,
-        keys: keys.filter((key) => roles.get(key) === role),
-      })),
-      // Sources without a role are left out, because other sources may contain them.
-    ];
+    return present.map((role) => ({
+      key: role,
+      name: roleWords[role].name,
+      tone: role,
+      side: roleWords[role].side,
+      keys: keys.filter((key) => roles.get(key) === role),
+    }));
   const sumOf = (key: string) =>
     Math.abs((energyWh[key] ?? []).reduce<number>((sum, wh) => sum + (wh ?? 0), 0));
   const largest = keys.filter((key) => key !== OTHERS).sort((a, b) => sumOf(b) - sumOf(a));

@@ -87,6 +87,11 @@ export function useDayFacts({ day, zone, current, other, device }: ChosenDay): D
     (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined) &&
     (!isBalance || quarters.answer !== undefined || quarters.failure !== undefined);
   const otherShown = other && otherProfile.answer !== 'none' ? otherProfile.answer : undefined;
+  // In the picture of a balance the series of the other day are roles too.
+  const compared =
+    otherShown && quarters.answer
+      ? otherQuarters.answer && profileOfBalance(otherShown, otherQuarters.answer, measured)
+      : otherShown;
   return {
     statuses: statuses.answer,
     profile: isDecided ? profile : { ...profile, answer: undefined, isLoading: true },
@@ -103,10 +108,7 @@ export function useDayFacts({ day, zone, current, other, device }: ChosenDay): D
         roles: quarters.answer ? rolesThemselves : roles,
         zone,
         nowMs: Date.now(),
-        other:
-          otherShown && otherQuarters.answer
-            ? profileOfBalance(otherShown, otherQuarters.answer, measured)
-            : otherShown,
+        other: compared,
       }),
   };
 }

@@ -1,4 +1,3 @@
-import type { DayOfSeries } from '../facts/answers.ts';
 import { flagName, flagText, flagWords, sortFlags } from '../words/flag-words.ts';
 
 /** Quality flags, worst first, each with its meaning on hover. */
@@ -11,19 +10,6 @@ export function FlagList({ flags }: { flags: readonly string[] }) {
           {flagName(flag)}
         </span>
       ))}
-    </span>
-  );
-}
-
-export function StatusWord({ status }: { status: DayOfSeries['status'] }) {
-  const titles = {
-    provisional: 'it can still change',
-    final: 'its period is closed',
-    restated: 'it has changed since its period was closed',
-  };
-  return (
-    <span class={`status status-${status}`} title={titles[status]}>
-      {status}
     </span>
   );
 }
