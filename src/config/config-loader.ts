@@ -71,41 +71,52 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
 
   function* steps(): Generator<undefined, Config> {
     const problems: Problem[] = [];
-    const raw = options.path !== undefined || existsSync(path) ? readMain(path, problems) : {};
-    const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
-    if (isObject(resolved)) applyEnvironment(resolved, options.environment);
-    addAwsVariables(resolved, options.environment);
-    const oldNames = renamePipeline(resolved);
-    const workgroupSettings =
-      isObject(resolved) && Array.isArray(resolved.workgroups) ? resolved.workgroups : [];
-    const oldNamesOfWorkgroups = workgroupSettings.map(renameInWorkgroup);
-    const parsed = mainSchema.safeParse(resolved, inWords);
+    const settings = readSettings(problems);
+    const oldNames = renamePipeline(settings);
+    const oldNamesOfWorkgroups = workgroupsOf(settings).map(renameInWorkgroup);
+    const parsed = mainSchema.safeParse(settings, inWords);
     if (!parsed.success) {
       // A missing reference is reported once, not again for the empty text in its place.
       const reported = new Set(problems.map((problem) => problem.path));
       problems.push(...zodProblems(parsed.error).filter((problem) => !reported.has(problem.path)));
     }
-    const settings: Record<string, unknown> = isObject(resolved) ? resolved : {};
-    // Empty if it could not be resolved.
-    const folder =
-      typeof settings.workgroupsDir === 'string' ? settings.workgroupsDir || undefined : undefined;
-    const shownAs = folder ?? WORKGROUPS_FOLDER;
-    const more = yield* files.read(absolute(shownAs), shownAs, options.environment);
-    if (more === undefined && folder !== undefined)
-      problems.push({ path: 'workgroupsDir', message: `the folder ${absolute(folder)} does not exist` });
-    if (options.isRequired && more === undefined && options.path === undefined && !existsSync(path))
-      throw noConfiguration(path, absolute(shownAs));
-    problems.push(...checkTogether(settings, more ?? []));
+    const members = isObject(settings) ? settings : {};
+    const more = yield* readFolder(members.workgroupsDir, problems);
+    problems.push(...checkTogether(members, more));
     if (problems.length > 0 || !parsed.success) throw new InputError(`the configuration ${path}`, problems);
     const config = parsed.data;
     for (const [index, workgroup] of config.workgroups.entries())
       noteOldNames(workgroup, oldNamesOfWorkgroups[index] ?? []);
     const loaded: Config = {
       ...withAbsolutePaths(config, absolute),
-      workgroups: [...config.workgroups, ...(more ?? []).flatMap(({ workgroups }) => workgroups)],
+      workgroups: [...config.workgroups, ...more.flatMap(({ workgroups }) => workgroups)],
     };
     noteOldNames(loaded, oldNames);
     return loaded;
+  }
+
+  /** The settings of the main file, with the values of references and of the environment. */
+  function readSettings(problems: Problem[]): unknown {
+    const raw = options.path !== undefined || existsSync(path) ? readMain(path, problems) : {};
+    const settings = resolveReferences(raw ?? {}, '', { ...options, base, problems });
+    if (isObject(settings)) {
+      applyEnvironment(settings, options.environment);
+      addAwsVariables(settings, options.environment);
+    }
+    return settings;
+  }
+
+  /** Reads the files of workgroups. @param name the setting of their folder; empty if it has a problem */
+  function* readFolder(name: unknown, problems: Problem[]): Generator<undefined, readonly WorkgroupFile[]> {
+    const folder = typeof name === 'string' && name !== '' ? name : undefined;
+    const shownAs = folder ?? WORKGROUPS_FOLDER;
+    const found = yield* files.read(absolute(shownAs), shownAs, options.environment);
+    if (found !== undefined) return found;
+    if (folder !== undefined)
+      problems.push({ path: 'workgroupsDir', message: `the folder ${absolute(folder)} does not exist` });
+    if (options.isRequired && options.path === undefined && !existsSync(path))
+      throw noConfiguration(path, absolute(shownAs));
+    return [];
   }
 
   return {
@@ -164,7 +175,7 @@ function readMain(path: string, problems: Problem[]): unknown {
 
 /** The problems of the files, and problems between settings of several files. */
 function checkTogether(settings: Record<string, unknown>, files: readonly WorkgroupFile[]): Problem[] {
-  const own = Array.isArray(settings.workgroups) ? settings.workgroups : [];
+  const own = workgroupsOf(settings);
   const places = new Map<string, string>();
   // Ids of the main file alone are checked by its schema.
   for (const id of own.flatMap(idOf)) places.set(id.toLowerCase(), 'workgroups of the main file');
@@ -191,6 +202,10 @@ function checkTogether(settings: Record<string, unknown>, files: readonly Workgr
   ];
 }
 
+function workgroupsOf(settings: unknown): unknown[] {
+  return isObject(settings) && Array.isArray(settings.workgroups) ? settings.workgroups : [];
+}
+
 function idOf(workgroup: unknown): string[] {
   const id = isObject(workgroup) ? workgroup.id : undefined;
   return typeof id === 'string' ? [id] : [];
@@ -209,8 +224,7 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
   }
 }
 
-function addAwsVariables(config: unknown, environment: Environment): void {
-  if (!isObject(config)) return;
+function addAwsVariables(config: Record<string, unknown>, environment: Environment): void {
   for (const section of [config.storage, config.backup])
     if (isObject(section) && isObject(section.s3)) section.s3 = withAwsVariables(section.s3, environment);
 }
