@@ -1,5 +1,4 @@
 import { useCallback, useState } from 'preact/hooks';
-import { forgetAnswers } from '../facts/use-answer.ts';
 import { takeLinkedToken, useAddress } from './address.ts';
 import { readToken, storedToken, type TokenSession } from './session.ts';
 import { Shell } from './shell.tsx';
@@ -21,7 +20,6 @@ export function App() {
   }, []);
   const onSignedOut = useCallback((reason: string | undefined) => {
     storedToken.clear();
-    forgetAnswers();
     setEntry({ session: undefined, reason });
   }, []);
   // A link with a token also works in a tab that is already open.

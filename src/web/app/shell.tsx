@@ -56,6 +56,8 @@ export function Shell(props: {
   const zone = known?.timezone;
   const day = useToday(zone);
   const main = useRef<HTMLElement>(null);
+  // They are gone with the token, because each token has a shell of its own.
+  const keptAnswers = useRef<PageWork['keptAnswers']>(new Map());
   const { name, title = name, Page } = pages[address.page];
   const work = useMemo<PageWork | undefined>(
     () =>
@@ -70,6 +72,7 @@ export function Shell(props: {
             meters: known.meters,
             sites: known.sites,
             today: day,
+            keptAnswers: keptAnswers.current,
             onSignedOut,
           },
     [session, workgroup, root, known, day, onSignedOut],

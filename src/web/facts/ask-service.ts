@@ -1,3 +1,5 @@
+import { sentence } from '../words/sentence.ts';
+
 /** The members of the body of an error that the page uses. */
 interface ServiceError {
   message?: string;
@@ -69,7 +71,9 @@ export async function askService<Answer>(
 
 async function failureOf(response: Response): Promise<Failure> {
   const { message = '', nearestDays } = await readError(response);
-  const words = sentence(message) || `The service answered with status ${response.status}.`;
+  // An error of the service begins with the parameter.
+  const words =
+    sentence(message.replace(/^[a-zA-Z]+: /, '')) || `The service answered with status ${response.status}.`;
   switch (response.status) {
     case 401:
       return {
@@ -94,10 +98,4 @@ async function readError(response: Response): Promise<ServiceError> {
   } catch {
     return {};
   }
-}
-
-/** Errors of the service begin with the parameter and have no full stop. */
-function sentence(message: string): string {
-  const text = message.replace(/^[a-zA-Z]+: /, '');
-  return text && `${text[0]!.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

@@ -2,6 +2,12 @@ import { createContext } from 'preact';
 import type { OpenWorkgroup } from '../app/session.ts';
 import type { WorkgroupAnswer } from './answers.ts';
 
+/** An answer of the service, with its entity tag. */
+interface KeptAnswer {
+  answer: unknown;
+  etag?: string | undefined;
+}
+
 /** What every part of a page needs to know. */
 export interface PageWork {
   token: string;
@@ -15,6 +21,8 @@ export interface PageWork {
   sites: WorkgroupAnswer['sites'];
   /** The current day there. */
   today: string;
+  /** The answers so far, by path, so that "back" shows a page at once. The oldest ones are removed. */
+  keptAnswers: Map<string, KeptAnswer>;
   onSignedOut(reason: string): void;
 }
 

@@ -24,13 +24,6 @@ export const RARE_MS = minuteMs;
 const WAIT_MS_MAX = minuteMs;
 const KEPT_MAX = 60;
 
-/** Answers by token and path, so that "back" shows a page at once. */
-const keptAnswers = new Map<string, { answer: unknown; etag: string | undefined }>();
-
-export function forgetAnswers(): void {
-  keptAnswers.clear();
-}
-
 /**
  * The answer to a GET of a path below the workgroup. It is asked again and again while the page is visible;
  * if nothing has changed, the service answers with 304 and nothing is drawn.
@@ -40,8 +33,8 @@ export function useAnswer<Answer>(
   path: string | false | undefined,
   everyMs: number | 'once' = LIVE_MS,
 ): Answered<Answer> {
-  const { token, root, onSignedOut } = useContext(PageWorkContext);
-  const key = !path ? undefined : `${token} ${root}${path}`;
+  const { token, root, keptAnswers, onSignedOut } = useContext(PageWorkContext);
+  const key = path ? root + path : undefined;
   const [, redraw] = useState(0);
   const failed = useRef<{ key: string; failure: Failure } | undefined>(undefined);
   const again = useRef<() => void>(() => undefined);
@@ -56,7 +49,7 @@ export function useAnswer<Answer>(
       clearTimeout(timer);
       if (document.hidden && (keptAnswers.has(key) || failures > 0)) return;
       try {
-        const answered = await askService<Answer>(root + path, {
+        const answered = await askService<Answer>(key, {
           token,
           etag: keptAnswers.get(key)?.etag,
           signal: unmounted.signal,
@@ -64,7 +57,11 @@ export function useAnswer<Answer>(
         const wasFailed = failed.current !== undefined;
         failed.current = undefined;
         failures = 0;
-        if (answered) keep(key, answered);
+        if (answered) {
+          keptAnswers.delete(key);
+          keptAnswers.set(key, answered);
+          if (keptAnswers.size > KEPT_MAX) keptAnswers.delete(keptAnswers.keys().next().value!);
+        }
         if (answered || wasFailed) redraw((count) => count + 1);
       } catch (error) {
         if (unmounted.signal.aborted) return;
@@ -108,10 +105,4 @@ function failureOf(error: unknown): Failure {
 
 function waitAfterFailures(failures: number): number {
   return Math.min(LIVE_MS * 2 ** Math.min(failures - 1, 4), WAIT_MS_MAX);
-}
-
-function keep(key: string, found: { answer: unknown; etag: string | undefined }): void {
-  keptAnswers.delete(key);
-  keptAnswers.set(key, found);
-  if (keptAnswers.size > KEPT_MAX) keptAnswers.delete(keptAnswers.keys().next().value!);
 }
