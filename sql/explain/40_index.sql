@@ -64,6 +64,11 @@ ORDER BY end_ms, begin_ms;
 -- name: find_midnight_anchor
 -- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register
 -- beside it.
+-- Columns:
+--   begin_ms, end_ms   the silence over this midnight
+--   begin_wh, end_wh   the index at both ends
+--   midnight_ms
+--   midnight_value     index at midnight, Wh
 SELECT from_ms::DOUBLE AS begin_ms, from_wh AS begin_wh, to_ms::DOUBLE AS end_ms, to_wh AS end_wh,
   midnight_ms::DOUBLE AS midnight_ms, midnight_value
 FROM midnight_anchor WHERE series_id = $series_id;
