@@ -72,6 +72,11 @@ const day = shared(async () => {
       'power',
       hours.map((hour) => [hour, 1_000]),
     ),
+    ...series(
+      'fallen',
+      'total',
+      hours.map((hour) => [hour, (hour <= 10 ? 500_000 : 400_000) + 100 * hour]),
+    ),
     ...series('panel', 'power', [
       ...hours.map((hour): [number, number] => [hour, 400]),
       [12.5, 9e6],
@@ -117,4 +122,17 @@ test('impossible power and the contradicted method are shown with the limit', as
   expect([panel.explained.sources[0]?.result?.energyWh, handSum(panel.explained.sources[0]!)]).toEqual([
     9_600, 9_600,
   ]);
+});
+
+test('the time in which a register falls to another value is not covered', async () => {
+  const { explained, page } = await explain(day(), { source: 'fallen' });
+  const [fallen] = explained.sources;
+  expect(fallen!.events.map(({ kind }) => kind)).toEqual(['rebase']);
+  expect(fallen!.coverage).toEqual({
+    coveredMilliseconds: 23 * 3_600_000,
+    uncovered: [{ from: '2026-07-01T10:00:00.000Z', to: '2026-07-01T11:00:00.000Z' }],
+    text: 'measurements cover 23 h of 24 h; not 10:00:00 to 11:00:00',
+  });
+  expect(page).toContain('not 10:00:00 to 11:00:00');
+  expect([explained.energyWh, handSum(fallen!)]).toEqual([2_300, 2_300]);
 });
