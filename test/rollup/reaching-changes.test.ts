@@ -275,3 +275,8 @@ test('a late high reading changes what the second reading after it shows', async
     WHERE device = '${deviceOfCase(high)}' AND interval_start_ms = ${Date.parse('2024-06-02T10:00:00Z')}`;
   expect(await rowsOf(shard(), atTen)).toEqual([{ power_w: 200 }]);
 });
+
+test('a break that is judged again is stored once', async () => {
+  const twice = 'SELECT series_id, to_ms FROM series_break GROUP BY ALL HAVING count(*) > 1';
+  expect(await rowsOf(shard(), twice)).toEqual([]);
+});
