@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Ask, Position } from '../../src/client/position.ts';
+import { defaultSocketBounds } from '../../src/client/socket-reader.ts';
+import { limits } from '../../src/contract/wire-limits.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -17,6 +19,10 @@ test('a connection that is not accepted and not refused is given up, and tried a
   });
   // On a busy machine another one may be given up.
   expect(socket.handshakes.length).toBeGreaterThan(1);
+});
+
+test('a connection counts as lost only after two frames of an idle server did not come', () => {
+  expect(defaultSocketBounds.silenceMs).toBeGreaterThan(2 * limits.frameIdleMs);
 });
 
 test('a subscription names its table, unless it is for all tables', async () => {

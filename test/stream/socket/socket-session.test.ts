@@ -17,18 +17,28 @@ function setUp(context: Partial<ConnectionContext> = {}) {
   const clock = createTestClock();
   const options = { clock, retentionMs: 3_600_000, logger: silentLogger };
   const log = createMemoryLog({ ...options, bytesMax: 1e8 });
-  const state = { waitSeconds: 0, isRevoked: false, isClear: true, disconnects: 0 };
+  const state = {
+    waitSeconds: 0,
+    isRevoked: false,
+    isClear: true,
+    disconnects: 0,
+    frames: 0,
+    holdsFrames: false,
+  };
   const emitted: Array<[event: string, payload: Answer]> = [];
-  let clear = () => {};
+  const listeners = new Set<() => void>();
   const connection: SocketConnection = {
     acknowledges: undefined,
     emit: (event, payload) => emitted.push([event, payload as Answer]),
-    sendFrame: () => undefined,
+    sendFrame: () => {
+      state.frames++;
+      if (state.holdsFrames) state.isClear = false;
+    },
     isClear: () => state.isClear,
     inTurn: createInTurn(),
     onClear: (listener) => {
-      clear = listener;
-      return () => undefined;
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     disconnect: () => {
       state.disconnects++;
@@ -65,7 +75,11 @@ function setUp(context: Partial<ConnectionContext> = {}) {
     return answers.at(-1);
   };
   const subscribe = (payload: object = {}) => ask('stream:latest', { requestId: randomUUID(), ...payload });
-  return { clock, log, session, state, emitted, answers, send, ask, subscribe, clear: () => clear() };
+  const clear = () => {
+    state.isClear = true;
+    for (const listener of [...listeners]) listener();
+  };
+  return { clock, log, session, state, emitted, answers, send, ask, subscribe, clear };
 }
 
 test('a subscription is answered by the acknowledgement and by an event', async () => {
@@ -107,6 +121,22 @@ test.each([
   expect(session.size).toBe(isEnded ? 0 : 1);
   const stops = emitted.filter(([event]) => event === 'stream:latest:stop');
   expect(stops.map(([, { reason }]) => reason)).toEqual(isEnded ? ['consumer_too_slow'] : []);
+  session.close();
+});
+
+test('a frame that fills the connection holds the frame of the next subscription back', async () => {
+  const { log, state, session, subscribe, clear } = setUp();
+  await log.append(tinyBatch(10));
+  state.holdsFrames = true;
+  state.isClear = false;
+  for (const limit of [20, 30]) await subscribe({ timestamp: 1, limit });
+  expect(state.frames).toBe(0);
+  clear();
+  await settle();
+  expect(state.frames).toBe(1);
+  clear();
+  await settle();
+  expect(state.frames).toBe(2);
   session.close();
 });
 
