@@ -166,13 +166,23 @@ export const socketCases = (token: string, restrictedToken: string): SocketCase[
 ];
 
 /** Frames that are too large. */
-export const frameCase: SocketCase = {
-  name: 'frames are padded to 1 MiB and more',
-  fails: ['socket.frame-size'],
-  ...onFrame((frame) => {
-    frame.padding = Buffer.alloc(1024 * 1024);
-  }),
-};
+export const frameCases: SocketCase[] = [
+  {
+    name: 'frames are padded to 1 MiB and more',
+    fails: ['socket.frame-size'],
+    ...onFrame((frame) => {
+      frame.padding = Buffer.alloc(1024 * 1024);
+    }),
+  },
+  {
+    name: 'frames of short messages have 2,000',
+    fails: ['socket.frame-size'],
+    ...onFrame((frame) => {
+      const isShort = frame.messages.every(({ data }) => !Object.hasOwn(data as Payload, 'text'));
+      if (isShort) frame.messages.push(...frame.messages);
+    }),
+  },
+];
 
 /** Empty frames that come too early. */
 export const heartbeatCase: SocketCase = {

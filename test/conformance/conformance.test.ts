@@ -28,7 +28,7 @@ import {
   waitCases,
 } from './breakages.ts';
 import { readCases } from './breakages-read.ts';
-import { frameCase, heartbeatCase, socketCases } from './breakages-socket.ts';
+import { frameCases, heartbeatCase, socketCases } from './breakages-socket.ts';
 import { startBreakingProxy } from './breaking-proxy.ts';
 
 async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
@@ -156,6 +156,14 @@ describe('our own server', () => {
     expect(checked).toEqual(logs.map(([name]) => [name, [], skipped]));
   });
 
+  test('keeps the rules that wait for nothing', async () => {
+    const { target, service } = await setUp();
+    await tellStatus(service);
+    const findings = await findingsOf(target, [...reads, ...others]);
+    expect(withResult(findings, 'fail')).toEqual([]);
+    expect(withResult(findings, 'skip')).toEqual(['offset.expired', 'error.retry-after']);
+  });
+
   test.runIf(isFull)('keeps the limits of its answers', async () => {
     const { target } = await setUp();
     const findings = await findingsOf({ ...target, slow: true }, sizes);
@@ -226,9 +234,9 @@ describe('a server that is broken in one way', () => {
   test.runIf(isFull)('fails the rules on size', async () => {
     const { target } = await setUp();
     const failures = [];
-    for (const breakage of [...sizeCases, frameCase])
+    for (const breakage of [...sizeCases, ...frameCases])
       failures.push(await failuresOf(breakage, { ...target, slow: true }, sizes));
-    expect(Object.fromEntries(failures)).toEqual(expected([...sizeCases, frameCase]));
+    expect(Object.fromEntries(failures)).toEqual(expected([...sizeCases, ...frameCases]));
   });
 
   test('exists for every rule', async () => {
@@ -239,7 +247,7 @@ describe('a server that is broken in one way', () => {
       ...waitCases,
       ...sizeCases,
       ...socketCases(target.token, target.restrictedToken!),
-      frameCase,
+      ...frameCases,
       heartbeatCase,
       holdCase,
       expiredCase,

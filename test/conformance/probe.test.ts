@@ -31,6 +31,7 @@ async function probeOf(
     const status = statuses[Math.min(requests, statuses.length - 1)]!;
     requests += 1;
     response
+      .setHeader('vary', ['accept', 'origin'])
       .writeHead(status, { 'content-type': 'application/cbor', 'retry-after': '0' })
       .end(encodeCbor({ error: 'Some', message: 'why', status }));
   });
@@ -80,6 +81,16 @@ test('a request that is too many is sent again, five times, and every error answ
   const all = await probeOf([429]);
   expect((await all.probe.read('')).status).toBe(429);
   expect(all.requests()).toBe(6);
+});
+
+test('a header that came several times is read as one list', async () => {
+  const { probe } = await probeOf([200]);
+  const { header } = await probe.read('');
+  expect([header('vary'), header('content-type'), header('etag')]).toEqual([
+    'accept, origin',
+    'application/cbor',
+    undefined,
+  ]);
 });
 
 test('after a thousand requests a rule is skipped instead of sending more', async () => {
