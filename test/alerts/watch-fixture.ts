@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -22,10 +22,14 @@ export interface Received {
   json: Record<string, unknown>;
 }
 
-/** A real receiver. `answers`: statuses for the next requests, then 204; 0 never answers. */
+/**
+ * A real receiver. `answers`: statuses for the next requests, then 204. 0 does not answer before
+ * `answerHeld`.
+ */
 export async function startReceiver() {
   const received: Received[] = [];
   const answers: number[] = [];
+  const held: ServerResponse[] = [];
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
@@ -33,7 +37,8 @@ export async function startReceiver() {
     const json = text.startsWith('{') ? JSON.parse(text) : {};
     received.push({ path: request.url ?? '', headers: request.headers, text, json });
     const status = answers.shift() ?? 204;
-    if (status !== 0) response.writeHead(status).end();
+    if (status === 0) held.push(response);
+    else response.writeHead(status).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -41,7 +46,15 @@ export async function startReceiver() {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, received, answers, titles: () => received.map(({ json }) => String(json.title)) };
+  return {
+    url,
+    received,
+    answers,
+    answerHeld() {
+      for (const response of held.splice(0)) response.writeHead(204).end();
+    },
+    titles: () => received.map(({ json }) => String(json.title)),
+  };
 }
 
 export interface WatchFixture {

@@ -7,6 +7,7 @@ import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import { assignmentOf, warehousePath } from '../../src/pipeline/assignment.ts';
+import { idleNoteOf } from '../../src/pipeline/idle-marker.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { createHibernation } from '../../src/service/hibernation.ts';
 import { createLocalIdleNotes } from '../../src/service/idle-note-store.ts';
@@ -28,19 +29,26 @@ function setUp(settings: Record<string, unknown> = {}) {
     snapshot: { sequence: 1 },
   };
   const exporting = { now: false };
+  /** What was asked of the stages and of the pipeline, without the questions about the state. */
+  const stored: unknown[] = [];
   const status = createStatusBook({ dataDir: config.dataDir, clock, logger: silentLogger });
   const hibernation = createHibernation({
     config,
     workgroups,
     assignmentOf: () => assignment,
     pipeline: {
-      async run(_: string, operation: string) {
+      async run(_: string, operation: string, given: unknown) {
+        if (operation === 'snapshot' || operation === 'noteHibernation') stored.push([operation, given]);
         const answer = answers[operation as keyof typeof answers];
         if (answer instanceof Error) throw answer;
         return answer as never;
       },
     },
-    stages: { commit: async () => undefined },
+    stages: {
+      async commit(_workgroupId, _signal, how) {
+        stored.push(['commit', how]);
+      },
+    },
     status,
     news: { onAppended: () => undefined, headOf: async () => head, close: () => undefined },
     idleNotes: createLocalIdleNotes({ clock, logger: silentLogger }),
@@ -50,7 +58,7 @@ function setUp(settings: Record<string, unknown> = {}) {
   });
   mkdirSync(dirname(warehousePath(assignment)), { recursive: true });
   writeFileSync(warehousePath(assignment), 'a warehouse');
-  return { clock, config, workgroups, hibernation, status, answers, exporting };
+  return { clock, config, workgroups, assignment, hibernation, status, answers, exporting, stored };
 }
 
 test('a day that begins between the last roll-up and the close of a workgroup makes it due', async () => {
@@ -104,6 +112,28 @@ test('a workgroup hibernates with a snapshot of everything, or if it never had a
   answers.snapshot = new TransientError('NothingPublished', 'nothing is published yet');
   expect(await hibernation.mayHibernate('home')).toBe(true);
   await status.close();
+});
+
+test('the snapshot of a workgroup in a bucket is a complete commit, and its note says up to where', async () => {
+  const folder = setUp();
+  folder.hibernation.noteRollUp('home');
+  expect(await folder.hibernation.mayHibernate('home')).toBe(true);
+  expect(folder.stored).toEqual([['snapshot', undefined]]);
+  const bucket = setUp({
+    storage: {
+      s3: { endpoint: 'http://127.0.0.1:9', bucket: 'energy', accessKeyId: 'a', secretAccessKey: 's' },
+    },
+  });
+  const { clock, assignment, hibernation } = bucket;
+  const computedAtMs = clock.now();
+  hibernation.noteRollUp('home');
+  await clock.advance(MINUTE_MS);
+  expect(await hibernation.mayHibernate('home')).toBe(true);
+  expect(bucket.stored).toEqual([
+    ['commit', { isComplete: true }],
+    ['noteHibernation', idleNoteOf(assignment, { epoch: 'log-1', next: 5n }, computedAtMs)],
+  ]);
+  await Promise.all([folder.status.close(), bucket.status.close()]);
 });
 
 test('a workgroup that is opened does not hibernate any more, and needs a roll-up before it does again', async () => {
