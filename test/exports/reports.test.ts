@@ -183,6 +183,10 @@ test('a variance is outdated if a reading or budget of its days has changed, and
   expect(await outdated()).toEqual([
     { period: '2026-05', days: [{ day: '2026-05-03', beforeWh: 150, afterWh: 200 }] },
   ]);
+  // A run that is outdated already is not reported again, and its mark follows the lake.
+  await at.put(intervals(...readings('GRID-1', '2026-05-03T21:00Z', 1, [60])));
+  expect(await outdated()).toEqual([]);
+  expect((await ledger.runsOf('2026-05'))[0]!.outdated!.days).toMatchObject([{ afterWh: 210 }]);
   await at.put(budgets(budget('NEW', '2026-06', 6_000)));
   expect(await outdated()).toMatchObject([{ period: '2026-06' }]);
   expect((await ledger.runsOf('2026-06'))[0]!.outdated!.days).toHaveLength(30);
