@@ -75,14 +75,16 @@ export async function fillFromStream(
         'the upstream deleted a part of the period while it was being read',
       );
     const { position, columns } = batch;
-    if (position.ask.kind !== 'offset') continue;
+    const { ask } = position;
+    if (ask.kind !== 'offset') continue;
     const fetched = columns.count;
     const { isOver, upToMs, read } = await chooseRows(shard, piece, batch, options);
     const result = await shard.land(() => ({
       origin,
       columns,
       fromOffset: reached,
-      nextOffset: nextOffset(position, reached),
+      // The landing never goes back, because messages that were read before an interruption have landed.
+      nextOffset: ask.offset,
       logEpoch: position.epoch,
     }));
     if (result.kind === 'recreated') throw otherLog();
@@ -142,12 +144,6 @@ async function chooseRows(
   keepNew(columns, { rows: Uint32Array.from(fresh), afterOffset: undefined, throughOffset: undefined });
   columns.rejected = rejected;
   return { isOver, upToMs, read: rows.length };
-}
-
-/** A piece never goes back, because messages that were read before an interruption have landed. */
-function nextOffset({ ask }: Position, reached: Offset | undefined): Offset {
-  const next = ask.kind === 'offset' ? ask.offset : 0n;
-  return reached !== undefined && reached > next ? reached : next;
 }
 
 function otherLog(): TransientError {

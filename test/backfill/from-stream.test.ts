@@ -128,6 +128,24 @@ test('a backfill lands the messages of its period only, and a stopped one that i
   expect(await positions()).toEqual([]);
 });
 
+test('a stopped backfill does not continue in another log, although the live reader has read from it', async () => {
+  const { clock, upstream, worker } = await passedOver();
+  const slow = { ...request, messagesPerSecond: 50 };
+  const stopped = worker.backfill(slow, await upstream.address(), async () => {
+    const state = await worker.jobs.state();
+    if (state.kind === 'running' && state.progress.messagesLanded > 0) await worker.jobs.stop();
+  });
+  await expect(stopped).rejects.toThrow('run the same command again to continue');
+  const landed = await worker.messages();
+  const other = await startUpstream(clock);
+  await other.speakFor(60_000);
+  await worker.poll({ ...(await other.address()), table: 'wind' });
+  await expect(worker.backfill(request, await other.address())).rejects.toThrow(
+    'the upstream has another log than the live reader',
+  );
+  expect(await worker.messages()).toEqual(landed);
+});
+
 test.runIf(isSoak)(
   'a backfill that is killed at any moment continues and lands every message once',
   async () => {
