@@ -23,14 +23,7 @@
 WITH weighed AS (
   -- The level, with what its tests need. limit_wh: the tolerance, or tolerance_percent of the energy that
   -- goes in or out if that is more. is_bounded: the shape is unknown, but the sums bound self-consumption.
-  SELECT * REPLACE (
-      coalesce(computed, []) AS computed,
-      coalesce(is_netted, false) AS is_netted,
-      coalesce(is_undetermined, false) AS is_undetermined,
-      coalesce(is_estimated, false) AS is_estimated,
-      coalesce(is_shapeless, false) AS is_shapeless,
-      coalesce(is_peak_unknown, false) AS is_peak_unknown
-    ),
+  SELECT * REPLACE (coalesce(computed, []) AS computed),
     greatest(
       tolerance,
       (SELECT tolerance_percent FROM rule) / 100 * greatest(
@@ -44,7 +37,7 @@ WITH weighed AS (
       'grid_import': grid_import_wh, 'grid_export': grid_export_wh,
       'battery_charge': battery_charge_wh, 'battery_discharge': battery_discharge_wh
     } AS wh_of_role,
-    least(0, list_min(list_transform(computed, lambda role: wh_of_role[role]))) AS least_computed_wh,
+    list_min(list_transform(computed, lambda role: wh_of_role[role])) AS least_computed_wh,
     is_shapeless AND self_consumption_wh IS NULL AND production_wh IS NOT NULL AND consumption_wh IS NOT NULL
       AND battery_charge_wh IS NOT NULL AND battery_discharge_wh IS NOT NULL AS is_bounded
   FROM level
