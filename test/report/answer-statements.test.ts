@@ -101,6 +101,28 @@ test('a meter is derived if it is a device or a source of one, else uploaded', a
   ]);
 });
 
+test('a day of a budget has its share of the period, and the energy and the days of the whole period', async () => {
+  const rows = await read('rows/select_budget_days', {
+    meter_day: [
+      'day, key, scenario, energy_wh, period_wh, period_start, period_end, revision, uploaded_at',
+      `DATE '2026-01-02', 'M', 'plan', 10, 310, DATE '2026-01-01', DATE '2026-01-31', 3, TIMESTAMPTZ '2025-12-01 00:00:00Z'`,
+    ],
+  });
+  expect(rows.map((row) => Object.entries(row).map(([name, value]) => `${name} ${String(value)}`))).toEqual([
+    [
+      'day 2026-01-02',
+      'meter M',
+      'scenario plan',
+      'budget_wh 10',
+      'period_start 2026-01-01',
+      'period_end 2026-01-31',
+      'period_wh 310',
+      'revision 3',
+      'uploaded_at 2025-12-01 00:00:00+00',
+    ],
+  ]);
+});
+
 test('rise and fall are computed of sources of which one of the two counts, and each day has its own', async () => {
   const role_day: [string, ...string[]] = [
     'day, device, source, part, method',
