@@ -10,7 +10,8 @@ import { DataTable } from '../parts/data-table.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
 import { identifierWords } from '../words/identifier-words.ts';
-import { countText, plural } from '../words/number-words.ts';
+import { plural } from '../words/number-words.ts';
+import { retriedWords } from '../words/retried-words.ts';
 
 type Group = QuarantineAnswer['groups'][number];
 
@@ -135,15 +136,4 @@ function SetAside({ rows, nameOf }: { rows: QuarantineAnswer['setAside']; nameOf
       />
     </>
   );
-}
-
-function retriedWords({ series, messages, backfill }: RetryAnswer): string {
-  if (series === 0 && messages === 0) return 'None of it can be used yet. Remove the cause, then try again.';
-  return [
-    series > 0 && `${plural(series, 'series', 'series')} ${series === 1 ? 'is' : 'are'} computed again.`,
-    messages > 0 &&
-      `${plural(messages, 'message')} can be decoded now and ${messages === 1 ? 'is' : 'are'} read again${backfill === null ? '' : ` (backfill ${countText(backfill)})`}.`,
-  ]
-    .filter(Boolean)
-    .join(' ');
 }
