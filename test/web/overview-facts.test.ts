@@ -13,7 +13,9 @@ import {
   completeUpTo,
   firstDayOf,
   missingOfDay,
+  sumOfDay,
   sumOfMonth,
+  sumOfMonthSoFar,
 } from '../../src/web/facts/overview-facts.ts';
 import { shiftDay } from '../../src/web/words/local-days.ts';
 import { dayOfSeries, roof, shed, today } from './support/days-of-series.ts';
@@ -159,6 +161,14 @@ describe('the overview', () => {
     expect(comparedWithUsual((day) => days[day], '2026-11-21')).toEqual({ wh: 50, usualWh: 40 });
     delete days[shiftDay(today, -6)];
     expect(comparedWithUsual((day) => days[day], '2026-11-21')).toEqual({ wh: 50, usualWh: undefined });
+    // Of an even number, the middle of the two in the middle. The 28 days before count, and not the 29th.
+    for (const [back, wh] of [
+      [28, 20],
+      [29, 10],
+      [6, 31],
+    ] as const)
+      days[shiftDay('2026-11-21', -back)] = wh;
+    expect(comparedWithUsual((day) => days[day], '2026-11-21').usualWh).toBe(31);
     expect(comparedWithUsual(() => undefined, today).wh).toBeNull();
   });
 
@@ -201,6 +211,23 @@ describe('the overview', () => {
     expect(firstDayOf({ '2026-11-19': {} })).toBeUndefined();
   });
 
+  test('a day and a month to date are the sums of what is known of the chosen series, and else not 0', () => {
+    const details = {
+      '2025-11-20': { a: dayOfSeries(1_000) },
+      '2026-10-31': { a: dayOfSeries(100) },
+      '2026-11-01': { a: dayOfSeries(null), b: dayOfSeries(40) },
+      '2026-11-02': {},
+      [today]: { a: dayOfSeries(5), b: dayOfSeries(3), c: dayOfSeries(1) },
+    };
+    const chosen = (key: string) => key !== 'c';
+    expect(
+      ['2026-11-01', '2026-11-02', '2026-11-03', today].map((day) => sumOfDay(details, day, chosen)),
+    ).toEqual([40, null, null, 8]);
+    expect(sumOfMonthSoFar(details, today, chosen)).toBe(48);
+    expect(sumOfMonthSoFar(details, '2026-12-01', chosen)).toBeNull();
+    expect(sumOfMonthSoFar(details, today, () => false)).toBeNull();
+  });
+
   test('data are complete up to the source that is furthest behind, without devices that are offline', () => {
     const profile: Profiles[string] = {
       start: '2026-11-21T23:00:00.000Z',
@@ -208,10 +235,16 @@ describe('the overview', () => {
       energyWh: {
         [`${roof}.a`]: [1, 2, 3, null],
         [`${roof}.b`]: [1, null, null, null],
-        [`${shed}.a`]: [null, null, null, null],
+        [`${roof}.c`]: [null, null, null, null],
+        [`${shed}.a`]: [1, null, null, null],
       },
     };
-    expect(completeUpTo(profile, statuses)).toBe(Date.parse('2026-11-21T23:15:00.000Z'));
+    const endOf = (energyWh: Profiles[string]['energyWh']) =>
+      completeUpTo({ ...profile, energyWh }, statuses);
+    const { [`${roof}.b`]: _, ...withoutLast } = profile.energyWh;
+    expect(endOf(profile.energyWh)).toBe(Date.parse('2026-11-21T23:15:00.000Z'));
+    expect(endOf(withoutLast)).toBe(Date.parse('2026-11-21T23:45:00.000Z'));
+    expect(endOf({ [`${shed}.a`]: [1, null, null, null] })).toBeUndefined();
     expect(completeUpTo(undefined, statuses)).toBeUndefined();
   });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { linesOf, type Point, pointsWithin } from '../../src/web/facts/why-points.ts';
+import { runsOf } from '../../src/web/pictures/heat-runs.ts';
 import { placeTicks } from '../../src/web/pictures/place-ticks.ts';
+import { stepsOf } from '../../src/web/pictures/step-line.ts';
 import { listDays } from '../../src/web/words/local-days.ts';
+import { energyUnit, tickText } from '../../src/web/words/number-words.ts';
 import { dayTick } from '../../src/web/words/time-words.ts';
 
 describe('the labels of an axis', () => {
@@ -28,6 +31,41 @@ describe('the labels of an axis', () => {
     expect(shown(['Nov 2025', 'Dec', 'Jan 2026'], 80)).toEqual(['Nov 2025', 'Dec', 'Jan 2026']);
     expect(shown(['', ''], 10)).toEqual([]);
   });
+});
+
+test('the values of an axis have the decimals that its step needs, at most three', () => {
+  const kwh = energyUnit(1_000);
+  const decimalsOf = (step: number) => tickText(2_000, step, kwh).replace(/^2\D?/, '').length;
+  expect([1_000, 5_000, 500, 200, 50, 1, 0.1].map(decimalsOf)).toEqual([0, 0, 1, 1, 2, 3, 3]);
+  expect(tickText(2_000, 1_000, kwh)).toBe('2');
+});
+
+test('the line of a reference has a step for each column, and a break where there is none', () => {
+  const lineOf = (...references: Array<number | null | undefined>) =>
+    stepsOf(
+      references.map((reference) => ({ reference })),
+      (index) => index * 10,
+      (value) => 100 - value,
+    );
+  expect(lineOf(5, 7, null, 0, undefined, 1)).toBe(
+    'M0.0 95.0H10.0L10.0 93.0H20.0M30.0 100.0H40.0M50.0 99.0H60.0',
+  );
+  expect(lineOf(null)).toBe('');
+});
+
+test('cells of one state that follow each other are one run, unless there is room between them', () => {
+  const states = ['good', 'good', 'bad', 'good'];
+  expect(runsOf(states, false)).toEqual([
+    { state: 'good', from: 0, count: 2 },
+    { state: 'bad', from: 2, count: 1 },
+    { state: 'good', from: 3, count: 1 },
+  ]);
+  expect(runsOf(states, true).map(({ from, count }) => [from, count])).toEqual([
+    [0, 1],
+    [1, 1],
+    [2, 1],
+    [3, 1],
+  ]);
 });
 
 test('a reading at either midnight can be chosen, and one of another day cannot', () => {

@@ -6,6 +6,7 @@ import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.t
 import { columnName, columnTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
 import { qualityOf, tellingFlags } from './day-quality.ts';
+import { sumOfKnown } from './sum-of-known.ts';
 import { COLOURS, OTHERS, othersName } from './top-series.ts';
 
 /** The columns and series of a picture, and the Wh of each. */
@@ -129,14 +130,13 @@ export function seriesColumns(
   const others = largestFirst.filter((key) => !own.includes(key));
   const columns = columnsOf(view.period, view.grain).map((column) => {
     const sum = sums.get(column);
-    const otherSums = others.flatMap((key) => sum?.get(key) ?? []);
     const values = [
       ...own.map((key) => sum?.get(key) ?? null),
-      ...(others.length > 0 ? [otherSums.length > 0 ? otherSums.reduce((a, b) => a + b, 0) : null] : []),
+      ...(others.length > 0 ? [sumOfKnown(others.map((key) => sum?.get(key)))] : []),
     ];
     const day = detailsOf(energy[column]);
     const missing = largestFirst.filter((key) => !sum?.has(key)).length;
-    const total = sum ? [...sum.values()].reduce((a, b) => a + b, 0) : null;
+    const total = sumOfKnown([...(sum?.values() ?? [])]);
     const details = day && pick(day, chosen);
     return columnOf({ key: column, values, total, details, missing, daysKnown: daysOf(column) }, view);
   });

@@ -4,6 +4,7 @@ import { dayMs, hourMs, intervalMs, minuteMs } from '../words/time-units.ts';
 import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { splitSeries } from './series.ts';
+import { sumOfKnown } from './sum-of-known.ts';
 
 const LATE_MS = 2 * hourMs;
 /** With fewer known days than this, nothing counts as usual. */
@@ -38,16 +39,25 @@ export function firstDayOf(details: DayDetails): LocalDay | undefined {
     .find((day) => Object.keys(details[day]!).length > 0);
 }
 
-/** All series of a day together; undefined without any. */
+/** All series of a day together; null if nothing of it is known. */
 export function sumOfDay(
   details: DayDetails,
   day: LocalDay,
   chosen: (key: string) => boolean,
-): number | undefined {
-  const known = Object.entries(details[day] ?? {}).flatMap(([key, { energyWh }]) =>
-    chosen(key) && energyWh !== null ? [energyWh] : [],
+): number | null {
+  return sumOfKnown(
+    Object.entries(details[day] ?? {}).map(([key, { energyWh }]) => (chosen(key) ? energyWh : null)),
   );
-  return known.length === 0 ? undefined : known.reduce((sum, wh) => sum + wh, 0);
+}
+
+/** The same for the days of the month of `today`. */
+export function sumOfMonthSoFar(
+  details: DayDetails,
+  today: LocalDay,
+  chosen: (key: string) => boolean,
+): number | null {
+  const days = Object.keys(details).filter((day) => day.startsWith(today.slice(0, 7)));
+  return sumOfKnown(days.map((day) => sumOfDay(details, day, chosen)));
 }
 
 /**
@@ -74,10 +84,9 @@ export function sumOfMonth(
   const days = Object.entries(balances).filter(
     ([day]) => day.startsWith(today.slice(0, 7)) && day >= firstDay,
   );
-  const known = days.flatMap(([, balance]) => whOf(balance) ?? []);
   const past = days.filter(([day]) => day !== today);
   return {
-    wh: known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0),
+    wh: sumOfKnown(days.map(([, balance]) => whOf(balance))),
     unknownDays: past.filter(([, balance]) => whOf(balance) === null).length,
     hasToday: balances[today] !== undefined && whOf(balances[today]) !== null,
   };

@@ -5,6 +5,7 @@ import { hourMs, intervalMs } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
+import { sumOfKnown } from './sum-of-known.ts';
 import { COLOURS, OTHERS, othersName } from './top-series.ts';
 
 type Profile = Profiles[string];
@@ -81,8 +82,7 @@ export function profileColumns(
   const keysIn = (of: Profile, group: Group) =>
     group.key === OTHERS ? Object.keys(of.energyWh).filter((key) => !own.has(key)) : group.keys;
   const sumAt = (of: Profile, group: Group, index: number) => {
-    const known = keysIn(of, group).flatMap((key) => of.energyWh[key]?.[index] ?? []);
-    return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+    return sumOfKnown(keysIn(of, group).map((key) => of.energyWh[key]?.[index]));
   };
   const rows = Array.from({ length: profile.intervals }, (_, index) =>
     groups.map((group) => sumAt(profile, group, index)),

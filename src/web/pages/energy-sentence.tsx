@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { EnergyColumns } from '../facts/energy-columns.ts';
 import { compareColumns, gapsOfPeriod } from '../facts/period-facts.ts';
+import { sumOfKnown } from '../facts/sum-of-known.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactChange } from '../parts/exact-number.tsx';
 import { comparableName, totalOf } from '../pictures/bar-data.ts';
@@ -42,14 +43,12 @@ export function energySentence(facts: {
 }
 
 function sumOf({ columns, series }: EnergyColumns): number | null {
-  const known = columns.map((column) => totalOf(column, series)).filter((wh) => wh !== null);
-  return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+  return sumOfKnown(columns.map((column) => totalOf(column, series)));
 }
 
 function sumOfSeries({ columns, series }: EnergyColumns, key: string): number | null {
   const index = series.findIndex((one) => one.key === key);
-  const known = columns.map(({ values }) => values[index]).filter((wh) => wh != null);
-  return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+  return sumOfKnown(columns.map(({ values }) => values[index]));
 }
 
 function seriesTotal(show: string, columns: EnergyColumns) {

@@ -10,9 +10,11 @@ import {
   missingOfDay,
   sumOfDay,
   sumOfMonth,
+  sumOfMonthSoFar,
 } from '../facts/overview-facts.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { profileColumns } from '../facts/profile-columns.ts';
+import { sumOfKnown } from '../facts/sum-of-known.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactChange, ExactDuration, ExactPower, ExactShare } from '../parts/exact-number.tsx';
 import { Spark } from '../pictures/spark.tsx';
@@ -45,9 +47,6 @@ export function OverviewTiles(props: {
   const used = balances && comparedWithUsual((day) => balances[day]?.consumptionWh, yesterday);
   const month =
     balances && sumOfMonth(balances, today, firstDayOf(details) ?? today, (one) => one.consumptionWh);
-  const monthMain = Object.keys(details)
-    .filter((day) => day.startsWith(today.slice(0, 7)))
-    .reduce((sum, day) => sum + (mainWh(day) ?? 0), 0);
   const figure = profileColumns(profile, {
     nameOf: (key) => key,
     roles: new Map(),
@@ -92,7 +91,7 @@ export function OverviewTiles(props: {
           href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
         >
           <div class="big">
-            <EnergyAmount wh={monthMain} />
+            <EnergyAmount wh={sumOfMonthSoFar(details, today, chosen)} />
             <span class="big-label">{name.toLowerCase()}</span>
           </div>
           {main !== 'consumption' && month && month.wh !== null && (
@@ -120,10 +119,9 @@ function sumOfInterval(
   index: number,
   chosen: (key: string) => boolean,
 ): number | null {
-  const known = Object.entries(profile.energyWh).flatMap(([key, values]) =>
-    chosen(key) ? (values[index] ?? []) : [],
+  return sumOfKnown(
+    Object.entries(profile.energyWh).map(([key, values]) => (chosen(key) ? values[index] : null)),
   );
-  return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
 }
 
 /** The power of the last known quarter of an hour. */

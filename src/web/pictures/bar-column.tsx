@@ -1,4 +1,4 @@
-import { type BarColumn, isEmpty, type stack } from './bar-data.ts';
+import { type BarColumn, isKnownInPart, type stack } from './bar-data.ts';
 
 export const PLOT = { left: 44, top: 26, bottom: 38 } as const;
 const { top, bottom } = PLOT;
@@ -23,7 +23,6 @@ export function BarOfColumn(props: {
   const barWidth = Math.max(1, Math.min(BAR_WIDTH_MAX, band < 6 ? band - 0.5 : band * 0.76));
   const barX = x + (band - barWidth) / 2;
   const middle = x + band / 2;
-  const isPartly = column.state !== 'missing' && !isEmpty(column) && column.values.includes(null);
   const end = Math.max(0, ...bars.map(({ to }) => to));
   const shared = {
     class: `column ${column.state} ${isActive ? 'active' : ''}`,
@@ -58,7 +57,7 @@ export function BarOfColumn(props: {
           />
         );
       })}
-      {isPartly && (
+      {isKnownInPart(column) && (
         <rect class="missing-bar" x={barX} y={y(end) - 9} width={barWidth} height={8} fill="url(#hatch)" />
       )}
       {column.mark && <Mark mark={column.mark} x={middle} y={plotEnd + 10} />}

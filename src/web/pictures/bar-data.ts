@@ -1,3 +1,5 @@
+import { sumOfKnown } from '../facts/sum-of-known.ts';
+
 /** What a picture of stacked bars shows. */
 
 export interface BarSeries {
@@ -56,6 +58,11 @@ export function isEmpty({ state }: BarColumn): boolean {
   return state === 'before' || state === 'future';
 }
 
+/** True for a column with bars of which some are not known. */
+export function isKnownInPart(column: BarColumn): boolean {
+  return column.state !== 'missing' && !isEmpty(column) && column.values.includes(null);
+}
+
 /** The bars of a column from the axis outwards. Negative energy stands on the other side. */
 export function stack(column: BarColumn, series: readonly BarSeries[]): Bar[] {
   const ends = { 1: 0, '-1': 0 };
@@ -76,10 +83,7 @@ export function stack(column: BarColumn, series: readonly BarSeries[]): Bar[] {
  */
 export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
   const hasUpper = series.some(({ side }) => side === 1);
-  const values = column.values.filter(
-    (value, index): value is number => value !== null && (series[index]!.side === 1 || !hasUpper),
-  );
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+  return sumOfKnown(column.values.filter((_, index) => series[index]!.side === 1 || !hasUpper));
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { sumOfKnown } from '../facts/sum-of-known.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { energyUnit } from '../words/number-words.ts';
 import { Mark } from './bar-column.tsx';
-import { type BarColumn, type BarSeries, isTwoSided, stack, totalOf } from './bar-data.ts';
+import { type BarColumn, type BarSeries, isKnownInPart, isTwoSided, stack, totalOf } from './bar-data.ts';
 import { StackedBars } from './stacked-bars.tsx';
 
 /**
@@ -30,11 +31,7 @@ export function BarFigure(props: {
   const unit = energyUnit(Math.max(0, ...ends));
   const shownColumns = active === undefined ? columns : columns.slice(active, active + 1);
   const column = active === undefined ? undefined : columns[active];
-  const sum = (values: Array<number | null | undefined>) => {
-    const known = values.filter((value) => value != null);
-    return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
-  };
-  const reference = sum(shownColumns.map((one) => one.reference));
+  const reference = sumOfKnown(shownColumns.map((one) => one.reference));
   // Energy that comes in and energy that goes out are not added up.
   const isOneSided = !isTwoSided(series);
   const marks = [...new Set(columns.flatMap(({ mark }) => mark ?? []))];
@@ -58,7 +55,7 @@ export function BarFigure(props: {
           {column ? column.name : wholeName}
           {isOneSided && (
             <strong>
-              <EnergyAmount wh={sum(shownColumns.map((one) => totalOf(one, series)))} />
+              <EnergyAmount wh={sumOfKnown(shownColumns.map((one) => totalOf(one, series)))} />
             </strong>
           )}
           {referenceName && (
@@ -82,17 +79,14 @@ export function BarFigure(props: {
               >
                 <span class={`swatch tone-${one.tone}`} aria-hidden="true" />
                 <span class="legend-name">{one.name}</span>
-                <EnergyAmount wh={sum(shownColumns.map(({ values }) => values[index]))} />
+                <EnergyAmount wh={sumOfKnown(shownColumns.map(({ values }) => values[index]))} />
               </button>
             </li>
           ))}
         </ul>
         <MarkKey
           marks={marks}
-          hasMissing={columns.some(
-            ({ state, values }) =>
-              state === 'missing' || (state !== 'future' && state !== 'before' && values.includes(null)),
-          )}
+          hasMissing={columns.some((one) => one.state === 'missing' || isKnownInPart(one))}
           isProvisional={columns.some(({ state }) => state === 'provisional')}
         />
       </div>

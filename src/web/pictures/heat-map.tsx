@@ -1,6 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { isMouse, useFirstTouch } from './first-touch.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
+import { runsOf } from './heat-runs.ts';
 import { placeTicks } from './place-ticks.ts';
 import { useWidth } from './use-width.ts';
 
@@ -244,18 +245,6 @@ function addTo(lists: Map<CellState, string[]>, state: CellState, part: string):
   const list = lists.get(state);
   if (list) list.push(part);
   else lists.set(state, [part]);
-}
-
-/** Columns of one state that follow each other. @param isEach true for columns with room between them */
-function runsOf(states: readonly CellState[], isEach: boolean) {
-  const runs: Array<{ state: CellState; from: number; count: number }> = [];
-  for (let index = 0; index < states.length; index++) {
-    const state = states[index]!;
-    const last = runs.at(-1);
-    if (!isEach && last?.state === state) last.count += 1;
-    else runs.push({ state, from: index, count: 1 });
-  }
-  return runs;
 }
 
 /** A mark in the middle of a cell, of a size in pixels. */

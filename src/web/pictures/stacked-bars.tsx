@@ -1,11 +1,12 @@
 import { useRef } from 'preact/hooks';
-import type { Unit } from '../words/number-words.ts';
+import { tickText, type Unit } from '../words/number-words.ts';
 import { BarOfColumn, PLOT } from './bar-column.tsx';
 import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
 import { isMouse, useFirstTouch } from './first-touch.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
 import { niceScale, type Scale } from './nice-scale.ts';
 import { placeTicks } from './place-ticks.ts';
+import { stepsOf } from './step-line.ts';
 import { useWidth } from './use-width.ts';
 
 const { left, top, bottom } = PLOT;
@@ -133,33 +134,4 @@ function Grid({
       ))}
     </g>
   );
-}
-
-/**
- * The text of a tick. All ticks have the same number of decimals, which is the number that the step needs.
- */
-function tickText(value: number, step: number, unit: Unit): string {
-  const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / unit.size))));
-  return new Intl.NumberFormat(undefined, {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  }).format(value / unit.size);
-}
-
-/**
- * The references of the columns as a line with steps. The line is interrupted at columns without a reference.
- */
-function stepsOf(
-  columns: readonly BarColumn[],
-  xOf: (index: number) => number,
-  y: (value: number) => number,
-): string {
-  return columns
-    .map(({ reference }, index) => {
-      if (reference == null) return '';
-      const begins = columns[index - 1]?.reference == null ? 'M' : 'L';
-      const height = y(reference).toFixed(1);
-      return `${begins}${xOf(index).toFixed(1)} ${height}H${xOf(index + 1).toFixed(1)}`;
-    })
-    .join('');
 }

@@ -43,6 +43,15 @@ export function formatIn(value: number, { size }: Unit): string {
   return numberFormat(digits).format(scaled);
 }
 
+/**
+ * The text of a tick of an axis. All ticks have the same number of decimals, which is the number that the
+ * step needs.
+ */
+export function tickText(value: number, step: number, { size }: Unit): string {
+  const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / size))));
+  return numberFormat(digits).format(value / size);
+}
+
 /** All digits, such as 128,834 Wh. */
 export function exactEnergy(wh: number): string {
   return `${numberFormat(0).format(wh)}\u00a0Wh`;
