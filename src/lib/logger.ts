@@ -1,4 +1,4 @@
-import { type Logger as PinoLogger, pino } from 'pino';
+import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { SECOND_MS } from './time.ts';
 import { type StartTimer, startSystemTimer } from './timer.ts';
 
@@ -15,7 +15,10 @@ const SECRET_PATHS = [
 ];
 
 /** Writes structured log events to standard error, named `stage.event`. Standard output is only for data. */
-export function createLogger(options: { level: string }): Logger {
+export function createLogger(
+  options: { level: string },
+  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+): Logger {
   return pino(
     {
       level: options.level,
@@ -24,7 +27,7 @@ export function createLogger(options: { level: string }): Logger {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: [...SECRET_PATHS, ...SECRET_PATHS.map((path) => `*.${path}`)], censor: '[secret]' },
     },
-    pino.destination({ dest: 2, sync: true }),
+    destination,
   );
 }
 

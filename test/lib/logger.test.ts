@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Logger, silentLogger, sparingLogger } from '../../src/lib/logger.ts';
+import { createLogger, type Logger, silentLogger, sparingLogger } from '../../src/lib/logger.ts';
 import { readSources } from '../support/find-imports.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
@@ -31,6 +31,24 @@ test('a repeated error is logged at once, then at intervals with its count, and 
   expect([lines, rings]).toEqual([[], []]);
   logger.error({ request: 200 }, 'http.unavailable');
   expect(lines).toEqual([['http.unavailable', { request: 200 }]]);
+});
+
+test('an event has its level, its time and its fields, and no credentials of itself or of a member', () => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'info' }, { write: (line) => void lines.push(line) });
+  const own = { token: 'x', authorization: 'x', password: 'x', secret: 'x', id: 7 };
+  const headers = { authorization: 'x', cookie: 'x', accept: '*/*' };
+  logger.debug({}, 'test.left-out');
+  logger.warn({ ...own, headers, request: { ...own, headers } }, 'test.event');
+  const hidden = '[secret]';
+  const ownShown = { token: hidden, authorization: hidden, password: hidden, secret: hidden, id: 7 };
+  const headersShown = { authorization: hidden, cookie: hidden, accept: '*/*' };
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      ...{ level: 'warn', time: expect.stringMatching(/^\d{4}-.*Z$/), msg: 'test.event' },
+      ...{ ...ownShown, headers: headersShown, request: { ...ownShown, headers: headersShown } },
+    },
+  ]);
 });
 
 test('events are named in kebab case, and their fields name a workgroup and an error in one way', () => {
