@@ -10,6 +10,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 import { openWatch, silent, startReceiver } from './watch-fixture.ts';
 
 test('an owner that was replaced sends nothing more, and its successor repeats nothing', async () => {
@@ -108,6 +109,33 @@ test('a book takes its own entry without an answer as its own, and a foreign one
   expect((await book.read()).judged).toEqual(['gap', 'disk']);
   await openAlertBook(wrong.store, silentLogger).claim();
   expect((await book.save(state)).kind).toBe('lost');
+});
+
+test('a worker that takes its own book over keeps what its last save stores meanwhile', async () => {
+  const real = createFolderStore(join(tempDir(), 'alerts'));
+  const held: Array<() => void> = [];
+  let isSlow = false;
+  const store = new Proxy(real, {
+    get: (target, name: keyof typeof real) =>
+      name === 'createKey'
+        ? async (key: string, bytes: Uint8Array) => {
+            if (isSlow) await new Promise<void>((resolve) => held.push(resolve));
+            return real.createKey(key, bytes);
+          }
+        : target[name],
+  });
+  const book = openAlertBook(store, silentLogger);
+  const state = await book.claim();
+  isSlow = true;
+  const saving = book.save({ ...state, judged: ['gap'] });
+  const claiming = book.claim();
+  // Both are about to create the same entry.
+  await until('both are under way', () => held.length === 2);
+  isSlow = false;
+  held[0]!();
+  await saving;
+  held[1]!();
+  expect((await claiming).judged).toEqual(['gap']);
 });
 
 test('a change by hand that cannot be stored is an error, and is stored with the next change', async () => {
