@@ -113,7 +113,12 @@ describe('the disk of the data folder', () => {
     [{ ffree: 49_000 }, /^warning: 49,000 of/],
     [{ ffree: 0 }, /^problem: 0 of/],
     [{ type: 0x6969 }, /^warning: it is on a network file system \(NFS\)/],
-    [{ type: 0xfe534d42 }, /^warning: it is on a network file system \(SMB\)/],
+    ...[0x517b, 0xff534d42, 0xfe534d42].map((type): [Partial<FileSystemFacts>, RegExp] => [
+      { type },
+      /^warning: it is on a network file system \(SMB\)/,
+    ]),
+    [{ type: 0xc36400 }, /^warning: it is on a network file system \(Ceph\)/],
+    [{ type: 0x5346414f }, /^warning: it is on a network file system \(AFS\)/],
     [{ type: 0x01021994 }, /^warning: it is in memory/],
   ])('is not with %j', (facts, said) => {
     expect(statesOf(facts).filter((fact) => said.test(fact))).toHaveLength(1);

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { connectAsync } from 'mqtt';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
@@ -240,6 +242,49 @@ test('destinations of exports are asked, and nothing is delivered', async () => 
     expect.stringMatching(/^problem exports: exports ha, again: .*not that of an administrator; create/),
     expect.stringMatching(/^warning exports: export writer: .*knows the key, which may not read; "wattline/),
   ]);
+});
+
+test('the certificate of every server that the configuration names is looked at once', async () => {
+  const server = createTlsServer({ key: testCertificateKey, cert: testCertificate });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  /** The same server at another address of this machine. */
+  const at = (place: number, protocol = 'https') => `${protocol}://127.0.0.${place}:${port}`;
+  const s3 = (place: number) => ({
+    ...{ endpoint: at(place), bucket: 'energy', accessKeyId: 'a', secretAccessKey: SECRET, region: 'r' },
+  });
+  const destinations = [{ webhook: { url: at(6) } }, { homeAssistant: { url: at(7), token: SECRET } }];
+  const config = configSchema.parse({
+    workgroups: [
+      { id: 'home', inputs: { mqtt: [{ id: 'b', url: at(3, 'mqtts'), rules }] } },
+      { id: 'one', upstream: { url: at(2) } },
+      { id: 'other', upstream: { url: at(2) } },
+    ],
+    alerts: {
+      channels: [
+        { id: 'a', webhook: { url: at(4) } },
+        { id: 'b', ntfy: { url: `${at(5)}/topic` } },
+      ],
+    },
+    exports: [...destinations, { s3: s3(8) }].map((destination, index) => ({
+      ...{ id: `e${index}`, destination, workgroup: 'home', range: 'yesterday', format: 'json' },
+      report: 'daily_energy',
+    })),
+    storage: { s3: s3(9) },
+    backup: { s3: s3(10) },
+    stream: { log: 'redis', redisUrl: at(11, 'rediss') },
+    queue: { backend: 'redis', redisUrl: at(12, 'rediss') },
+  });
+  const findings = await runChecks(checkCertificates(config, systemClock));
+  const hosts = findings.map(({ found }) => /certificate of 127\.0\.0\.(\d+):\d+ is valid/.exec(found)?.[1]);
+  expect(hosts.toSorted((a, b) => Number(a) - Number(b))).toEqual(
+    Array.from({ length: 11 }, (_, index) => String(index + 2)),
+  );
+  // Sentinels know where Redis is, and its own address has only the name of the master.
+  const sentinels = { ...config.stream, redisSentinels: [{ host: 'a', port: 1 }] as never };
+  const withSentinels = await runChecks(checkCertificates({ ...config, stream: sentinels }, systemClock));
+  expect(withSentinels).toHaveLength(10);
 });
 
 test('a folder that cannot be written is a problem', async () => {
