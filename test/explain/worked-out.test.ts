@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ExplainedSource } from '../../src/explain/explained-schema.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { sampled } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
@@ -77,6 +78,7 @@ const day = shared(async () => {
       'total',
       hours.map((hour) => [hour, (hour <= 10 ? 500_000 : 400_000) + 100 * hour]),
     ),
+    ...series('single', 'total', [[5, 1_000]]),
     ...series('panel', 'power', [
       ...hours.map((hour): [number, number] => [hour, 400]),
       [12.5, 9e6],
@@ -135,4 +137,19 @@ test('the time in which a register falls to another value is not covered', async
   });
   expect(page).toContain('not 10:00:00 to 11:00:00');
   expect([explained.energyWh, handSum(fallen!)]).toEqual([2_300, 2_300]);
+});
+
+test('readings without energy agree with what is stored', async () => {
+  const { explained, page } = await explain(day(), { source: 'single' });
+  const [{ result, sum }] = explained.sources as [ExplainedSource];
+  expect([explained.energyWh, result, sum.energyWh, sum.agrees]).toEqual([null, null, 0, true]);
+  expect(page).not.toContain('Please report it');
+});
+
+test('the day of a warehouse without energy streams is that of the workgroup', async () => {
+  const { explained } = await explain(await openTestShard(), { timezone: 'Europe/Paris' });
+  expect(explained).toMatchObject({
+    ...{ outcome: 'unknown_device', timezone: 'Europe/Paris', start: '2026-06-30T22:00:00.000Z', hours: 24 },
+    ...{ wholeDevice: null, sources: [], known: [], nearestDays: { before: null, after: null } },
+  });
 });
