@@ -124,8 +124,9 @@ describe('the bytes of an answer', () => {
     ]);
     const head = { nextOffset: OFFSET + 2n, count: 2, upToDate: false, earliestOffset: 0n, epoch: 'e1' };
     const requestId = 'e1ab2b9e-6a1f-4a0f-9d4b-111111111111';
-    const body = decodeCbor(Buffer.concat([encodeReadHead({ ...head, requestId }), batch.bytes]));
-    expect(body).toMatchObject({ ...head, earliestOffset: 0, requestId });
+    const bytes = encodeReadHead({ ...head, requestId, fromOffset: OFFSET });
+    const body = decodeCbor(Buffer.concat([bytes, batch.bytes]));
+    expect(body).toMatchObject({ ...head, earliestOffset: 0, requestId, fromOffset: OFFSET });
     expect((body as { messages: unknown[] }).messages).toStrictEqual([
       {
         offset: OFFSET,

@@ -22,3 +22,16 @@ test('items in JSON are nested at most 16 levels deep, with their list', () => {
   expect(readItems(nested(16), 'application/json')).toHaveLength(1);
   expect(() => readItems(nested(17), 'application/json')).toThrow('nested too deep');
 });
+
+test('a member that is named twice in one object is refused at any depth, and may be in several objects', () => {
+  const once = '{"b":3,"a":{"b":1,"c":[{"b":null}]}}';
+  const twice = '{"b":3,"a":{"b":1,"c":[{"b":null,"b":2}]}}';
+  expect(readItems(Buffer.from(`[${once}]`), 'application/json')).toEqual([JSON.parse(once)]);
+  expect(() => readItems(Buffer.from(`[${twice}]`), 'application/json')).toThrow(
+    /the JSON names "b" twice in one object, at position/,
+  );
+  expect(readItems(Buffer.from(`${once}\n${once}\n`), 'application/x-ndjson')).toHaveLength(2);
+  expect(() => readItems(Buffer.from(`${once}\n${twice}\n`), 'application/x-ndjson')).toThrow(
+    /the JSON in line 2 names "b" twice in one object, at position/,
+  );
+});

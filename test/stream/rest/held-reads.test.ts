@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { HOUR_MS } from '../../../src/lib/time.ts';
@@ -82,4 +83,18 @@ test('a read is not held if the service drains already, or the caller is gone', 
   void gone.reads.poll(gone.log, request, AbortSignal.abort()).then(note);
   await settle();
   expect(answers).toMatchObject([{ count: 0 }, { count: 0 }]);
+});
+
+test('a read that has ended leaves no listener and no timer', async () => {
+  const draining = new AbortController().signal;
+  const caller = new AbortController().signal;
+  const { clock, log, reads } = setUp(draining);
+  const holder = { expiresAtMs: clock.now() + HOUR_MS, recheck: () => true };
+  const read = reads.poll(log, request, caller, holder);
+  await settle();
+  const listeners = () => [draining, caller].map((signal) => getEventListeners(signal, 'abort').length);
+  expect([...listeners(), reads.countOf(log)]).toEqual([1, 1, 1]);
+  await log.append(telemetryBatch(1));
+  await read;
+  expect([...listeners(), reads.countOf(log), clock.timersPending]).toEqual([0, 0, 0, 0]);
 });
