@@ -153,3 +153,9 @@ test('the day of a warehouse without energy streams is that of the workgroup', a
     ...{ wholeDevice: null, sources: [], known: [], nearestDays: { before: null, after: null } },
   });
 });
+
+test('a source without readings, energy and versions of a day is not shown, although it is near', async () => {
+  const { explained } = await explain(day(), { day: '2026-07-03' });
+  expect(explained).toMatchObject({ outcome: 'no_readings', sources: [], energyWh: null });
+  expect(explained.nearestDays).toEqual({ before: '2026-07-02', after: null });
+});
