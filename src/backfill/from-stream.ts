@@ -87,7 +87,11 @@ export async function fillFromStream(
       nextOffset: ask.offset,
       logEpoch: position.epoch,
     }));
-    if (result.kind === 'recreated') throw otherLog();
+    if (result.kind === 'recreated')
+      throw otherLog(
+        'when this backfill began',
+        `"wattline backfill cancel ${backfillId}", then ask for the period again`,
+      );
     if (result.kind === 'out-of-step') {
       throw new TransientError(
         'OutOfStep',
@@ -123,7 +127,8 @@ async function chooseRows(
   { table, lakeDir }: FromStreamOptions,
 ): Promise<{ isOver: boolean; upToMs: UtcMs | undefined; read: number }> {
   const live = await shard.checkpoint(LIVE_ORIGIN);
-  if (!live || live.logEpoch !== position.epoch) throw otherLog();
+  if (!live || live.logEpoch !== position.epoch)
+    throw otherLog('the live reader', 'wait until the worker has read from it, then run this command again');
   const tableId = table === undefined ? undefined : shard.names.idOf(table);
   const isLive = (offset: Offset) => offset >= live.nextOffset;
   const rows: number[] = [];
@@ -146,11 +151,8 @@ async function chooseRows(
   return { isOver, upToMs, read: rows.length };
 }
 
-function otherLog(): TransientError {
-  return new TransientError(
-    'OtherLog',
-    'the upstream has another log than the live reader: wait until the worker has read from it, then run this command again',
-  );
+function otherLog(than: string, next: string): TransientError {
+  return new TransientError('OtherLog', `the upstream has another log than ${than}: ${next}`);
 }
 
 /** Describes which messages of a period the upstream no longer has. */

@@ -141,7 +141,7 @@ test('a stopped backfill does not continue in another log, although the live rea
   await other.speakFor(60_000);
   await worker.poll({ ...(await other.address()), table: 'wind' });
   await expect(worker.backfill(request, await other.address())).rejects.toThrow(
-    'the upstream has another log than the live reader',
+    'the upstream has another log than when this backfill began: "wattline backfill cancel 1"',
   );
   expect(await worker.messages()).toEqual(landed);
 });
