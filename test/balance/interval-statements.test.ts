@@ -138,6 +138,41 @@ test('the rest of a source is that without its parts, and of a computed role by 
   ]);
 });
 
+test('a rest is unknown if a part is, and each computed role of a site has its own', async () => {
+  const source = (device: string, name: string, role: string, container: string | null) =>
+    `'s', ${day(1)}, '${device}', '${name}', '${device}.${name}', '${role}', 1, ${container ? `'${container}'` : 'NULL'}`;
+  const known = { 'a.main': 100, 'b.known': 30, 'c.pv': 5, 'd.pump': 1 };
+  const found = await readStatements(
+    {
+      scope_source: [
+        'scope_id, own_day, device, source, series, role, sign, container',
+        source('a', 'main', 'consumption', null),
+        source('b', 'known', 'consumption', 'a.main'),
+        source('b', 'unknown', 'consumption', 'a.main'),
+        source('c', 'pv', 'production', 'site.production'),
+        source('d', 'pump', 'consumption', 'site'),
+      ],
+      slot: ['at_ms, day, own_day', `0, ${day(1)}, ${day(1)}`],
+      source_interval: [
+        'device, source, own_day, at_ms, energy_wh, is_known',
+        ...Object.entries(known).map(([series, wh]) => {
+          const [device, name] = series.split('.');
+          return `'${device}', '${name}', ${day(1)}, 0, ${wh}, true`;
+        }),
+        `'b', 'unknown', ${day(1)}, 0, NULL, false`,
+      ],
+      interval_role: ['scope_id, at_ms, role, wh', "'s', 0, 'consumption', 40", "'s', 0, 'production', 60"],
+    },
+    { rest: 'find_rest' },
+    'container, rest_wh',
+  );
+  expect(found).toEqual([
+    ['a.main', null],
+    ['site', 39],
+    ['site.production', 55],
+  ]);
+});
+
 test('nothing is left over if a role is computed, and it is unknown what is left if a source is unknown', async () => {
   const residualOf = async (way: string, intoWh: number | null) => {
     const [found] = await readStatements(

@@ -64,6 +64,23 @@ test('a source is contained in another one of the scope with the same sign, and 
   ]);
 });
 
+test('a member is a whole device or one source of it', async () => {
+  const found = await sourcesOf({
+    scope_member: [
+      'scope_id, device, source, sign, valid_from, valid_to',
+      `'site', 'a', 'pv', 1, ${day(null)}, ${day(null)}`,
+      `'site', 'b', NULL, 1, NULL, NULL`,
+    ],
+    role_span: spans(
+      ['a.pv', 'production'],
+      ['a.load', 'consumption'],
+      ['b.pv', 'production'],
+      ['b.load', 'consumption'],
+    ),
+  });
+  expect(found.map(([, , series]) => series)).toEqual(['a.pv', 'b.load', 'b.pv']);
+});
+
 test('the first and the last day of a member and of a declaration are days of it', async () => {
   const found = await sourcesOf({
     own_day: days(1, 2, 3, 4, 5),
@@ -120,6 +137,78 @@ test('a role is measured by a source that is added up, and a contained source hi
   expect(
     await statesOf(scopeSources(['a.load', 'consumption', null], ['a.pv', 'production', null, 1, false])),
   ).toMatchObject({ production: 'unknown', grid_export: 'unknown' });
+});
+
+test('one unknown role is computed, and import and export together if the scope allows netting', async () => {
+  const roles = ['consumption', 'grid_export', 'grid_import', 'production'];
+  const dayOf = async (unknown: string[], allowsNetting = true) => {
+    const states = roles.map(
+      (role) => `'site', ${day(1)}, '${role}', '${unknown.includes(role) ? 'unknown' : 'absent'}'`,
+    );
+    const [found] = await readStatements(
+      {
+        scope: ['scope_id, allows_netting', `'site', ${allowsNetting}`],
+        scope_role: ['scope_id, own_day, role, state', ...states],
+      },
+      { scope_day: 'find_scope_day' },
+      "way, array_to_string(computed, ' '), is_grid_known",
+    );
+    return found;
+  };
+  const grid = ['grid_export', 'grid_import'];
+  expect(await dayOf([])).toEqual(['measured', '', true]);
+  expect(await dayOf(['consumption'])).toEqual(['computed', 'consumption', true]);
+  expect(await dayOf(['grid_export'])).toEqual(['computed', 'grid_export', false]);
+  expect(await dayOf(['grid_import'])).toEqual(['computed', 'grid_import', false]);
+  expect(await dayOf(grid)).toEqual(['netted', 'grid_export grid_import', false]);
+  expect(await dayOf(grid, false)).toEqual(['not_netted', '', false]);
+  expect(await dayOf(['consumption', 'production'])).toEqual(['undetermined', '', true]);
+  expect(await dayOf([...grid, 'production'])).toEqual(['undetermined', '', false]);
+});
+
+test('computed production is that of the members with a peak power, on the days that they are members', async () => {
+  const found = await readStatements(
+    {
+      scope_source: scopeSources(['a.load', 'consumption', null]),
+      scope_member: members(['site', 'a'], ['site', 'b', -1, 2, 3]),
+      scope_role: [
+        'scope_id, own_day, role, state',
+        ...[1, 2, 3, 4].map((number) => `'site', ${day(number)}, 'production', 'unknown'`),
+      ],
+      device_peak: [
+        'device, kwp, valid_from, valid_to',
+        `'a', 10, NULL::DATE, ${day(1)}`,
+        `'a', 20, ${day(2)}, NULL`,
+        `'b', 1, NULL, NULL`,
+        `'other', 500, NULL, NULL`,
+      ],
+    },
+    { scope_peak: 'sum_scope_peak' },
+    'day(own_day), kwp::DOUBLE',
+  );
+  expect(found).toEqual([
+    [1, 10],
+    [2, 19],
+    [3, 19],
+    [4, 20],
+  ]);
+});
+
+test('the size of a balance is that of the sources with a role in it, and of their days', async () => {
+  const found = await readStatements(
+    {
+      scope_member: ['scope_id, device, source', `'site', 'a', 'pv'`, `'site', 'b', NULL`],
+      role_span: [
+        'device, source, role',
+        ...[`'a', 'pv', 'production'`, `'a', 'load', 'consumption'`, `'b', 'x', 'consumption'`],
+        ...[`'b', 'y', 'other'`, `'c', 'z', 'production'`],
+      ],
+      scope_source: scopeSources(['a.pv', 'production', null], ['b.x', 'consumption', null]),
+    },
+    { size: 'count_scope_size' },
+    'sources, source_days',
+  );
+  expect(found).toEqual([[2, 2]]);
 });
 
 test('the peak power is that of the producing devices, by the signs of the members, on the days that it holds', async () => {
