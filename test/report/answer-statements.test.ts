@@ -15,6 +15,7 @@ async function read(
 ) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
+  await connection.run(loadSql('report/create_report_macros'));
   for (const [name, [names, ...rows]] of Object.entries(tables))
     await connection.run(
       `CREATE TABLE ${name} AS FROM (VALUES ${rows.map((row) => `(${row})`).join(', ')}) AS row (${names})`,
@@ -45,6 +46,116 @@ test('a device without energy in a month is no member of it, and its days are co
   ).toEqual([{ period: '2026-01', members: '"b":5', incomplete: 3 }]);
   expect(await read('rows/sum_periods_by_device', { device_day }, { parameters: month })).toEqual([
     { period: '2026-01', device: 'b', energy_wh: 5n, days: 1n },
+  ]);
+});
+
+test('the days of devices with several roles, without a role and with a gap are counted apart', async () => {
+  const device_day: [string, ...string[]] = [
+    'day, device, energy_wh, is_mixed, is_undeclared, is_incomplete',
+    "DATE '2026-01-01', 'b', 5, true, false, false",
+    "DATE '2026-01-01', 'a', 2, true, true, false",
+    "DATE '2026-01-01', 'c', NULL, true, true, true",
+  ];
+  const counts = { members: '"a":2,"b":5', mixed: 3, undeclared: 2, incomplete: 1 };
+  const columns = '* REPLACE (decode(members) AS members)';
+  expect(await read('report/answer_by_device', { device_day }, { columns })).toEqual([
+    { period: '2026-01-01', ...counts },
+  ]);
+  expect(
+    await read('report/answer_periods_by_device', { device_day }, { parameters: month, columns }),
+  ).toEqual([{ period: '2026-01', ...counts }]);
+  expect(await read('report/energy_by_device', { device_day }, { parameters: month, order: 'name' })).toEqual(
+    [
+      ['a', 2, true, true, false],
+      ['b', 5, true, false, false],
+      ['c', null, true, true, true],
+    ].map(([device, energy_wh, is_mixed, is_undeclared, is_incomplete]) => ({
+      ...{ period: '2026-01', name: `"${String(device)}"` },
+      ...{ energy_wh, is_mixed, is_undeclared, is_incomplete },
+    })),
+  );
+});
+
+test('details have each fact of a day under its own name, with sorted flags', async () => {
+  const facts = `0.5, 'final', 3, TIMESTAMPTZ '2026-01-02 00:00:00Z'`;
+  const details = async (statement: string, tables: Record<string, [string, ...string[]]>) => {
+    const [row] = await read(statement, tables, { columns: 'period, decode(members) AS members' });
+    return { [String(row!.period)]: JSON.parse(`{${String(row!.members)}}`) as unknown };
+  };
+  const day = {
+    ...{ energyWh: 5, methods: ['power_curve'], flags: ['gap', 'reset'], coverage: 0.5, status: 'final' },
+    ...{ version: 3, computedAt: '2026-01-02T00:00:00.000Z' },
+  };
+  expect(
+    await details('report/answer_details_by_device', {
+      device_day: [
+        'day, device, energy_wh, methods, flags, coverage, status, version, computed_at',
+        `DATE '2026-01-01', 'a', 5, ['power_curve'], ['gap', 'reset'], ${facts}`,
+      ],
+    }),
+  ).toEqual({ '2026-01-01': { a: day } });
+  expect(
+    await details('report/answer_details_by_source', {
+      chosen: [
+        'day, device, source, energy_wh, method, flags, coverage, status, version, computed_at, file_row_number',
+        `DATE '2026-01-01', 'a', 'x', 5, 'power_curve', ['reset', 'gap'], ${facts}, 0`,
+      ],
+    }),
+  ).toEqual({ '2026-01-01': { 'a.x': day } });
+  expect(
+    await details('report/answer_meter_details', {
+      meter_day: [
+        'day, key, energy_wh, quality, flags, coverage, revision',
+        `DATE '2026-01-01', 'M', 5, 'estimated', ['partial'], 0.5, 2`,
+        `DATE '2026-01-01', 'D', 6, 'measured', []::VARCHAR[], 1, 3`,
+      ],
+      member: ['key, device, source', "'M', NULL, NULL", "'D', 'a', 'x'"],
+    }),
+  ).toEqual({
+    '2026-01-01': {
+      D: {
+        ...{ energyWh: 6, quality: 'measured', flags: [], coverage: 1, revision: 3 },
+        source: { kind: 'derived', device: 'a', source: 'x' },
+      },
+      M: {
+        ...{ energyWh: 5, quality: 'estimated', flags: ['partial'], coverage: 0.5, revision: 2 },
+        source: { kind: 'uploaded' },
+      },
+    },
+  });
+  expect(
+    await details('report/answer_budget_details', {
+      meter_day: [
+        'day, key, energy_wh, scenario, period_start, period_end, period_wh, revision, uploaded_at',
+        `DATE '2026-01-01', 'M', 5, 'P50', DATE '2026-01-01', DATE '2026-01-31', 155, 2, TIMESTAMPTZ '2025-12-01 00:00:00Z'`,
+        `DATE '2026-01-01', 'N', 6, 'P50', DATE '2026-01-01', DATE '2026-01-01', 6, 2, TIMESTAMPTZ '2025-12-01 00:00:00Z'`,
+      ],
+    }),
+  ).toMatchObject({
+    '2026-01-01': {
+      M: {
+        ...{
+          energyWh: 5,
+          scenario: 'P50',
+          periodStart: '2026-01-01',
+          periodEnd: '2026-01-31',
+          periodWh: 155,
+        },
+        ...{ flags: ['estimated'], revision: 2, uploadedAt: '2025-12-01T00:00:00.000Z' },
+      },
+      N: { flags: [] },
+    },
+  });
+});
+
+test('energy of a name below 0 is as much as above it', async () => {
+  const energy: [string, ...string[]] = [
+    'period, name, energy_wh, is_mixed, is_undeclared, is_incomplete',
+    ...[`'"a"', 3`, `'"b"', -5`, `'"c"', 1`].map((one) => `'2026-01', ${one}, false, false, false`),
+  ];
+  const columns = 'decode(members) AS members';
+  expect(await read('report/answer_top', { energy }, { parameters: { top: 2n }, columns })).toEqual([
+    { members: '"b":-5,"a":3,"others":1' },
   ]);
 });
 

@@ -17,7 +17,11 @@ type Version = readonly [
 ];
 
 /** The changes of a day from 10:00 up to 14:00. */
-async function changesOf(versions: readonly Version[], withProvisional = false): Promise<DayChange[]> {
+async function changesOf(
+  versions: readonly Version[],
+  withProvisional = false,
+  rowsMax = 10,
+): Promise<DayChange[]> {
   const path = join(tempDir(), 'versions.parquet');
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
@@ -38,7 +42,7 @@ async function changesOf(versions: readonly Version[], withProvisional = false):
     since_ms: since!,
     until_ms: until!,
     with_provisional: withProvisional,
-    rows_max: 10,
+    rows_max: rowsMax,
   });
   connection.closeSync();
   instance.closeSync();
@@ -135,4 +139,13 @@ test('several versions are one change: from before the first to the last, with e
     before: { version: 1, energyWh: 10 },
     after: { version: 3, energyWh: 15, status: 'restated' },
   });
+});
+
+test('an answer has at most the rows that are asked for', async () => {
+  const versions: Version[] = [
+    [1, 10, 'final', 9],
+    [2, 12, 'restated', 11],
+  ];
+  expect(await changesOf(versions, false, 1)).toHaveLength(1);
+  expect(await changesOf(versions, false, 0)).toEqual([]);
 });
