@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DeviceStatuses } from '../../src/web/facts/answers.ts';
+import type { Balances, DeviceStatuses } from '../../src/web/facts/answers.ts';
 import { profileColumns } from '../../src/web/facts/profile-columns.ts';
 import { daysOfDetails, daysOfQuality } from '../../src/web/facts/quality-days.ts';
 import { qualityRows } from '../../src/web/facts/quality-rows.ts';
-import { namerOf } from '../../src/web/facts/series.ts';
+import { namerOf, rolesOfDevices } from '../../src/web/facts/series.ts';
 import { closeScale, niceScale } from '../../src/web/pictures/nice-scale.ts';
 import { dayOfSeries, roof, shed, today } from './support/days-of-series.ts';
 
@@ -39,6 +39,36 @@ test('rows of quality begin with the most trouble, and a device is not missing b
       href: 'fresh 2026-11-21',
     });
   }
+});
+
+test('of the rows of quality a bad day weighs more than a missing one, and that more than a doubtful one', () => {
+  const days = ['2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20'];
+  const daysOf = (...flags: Array<string | null>) =>
+    flags.flatMap((flag, index) => (flag === null ? [] : [[days[index]!, flag] as const]));
+  const series = {
+    good: daysOf('', '', '', ''),
+    noted: daysOf('', '', 'reset', 'reset'),
+    doubtful: daysOf('', '', '', 'partial'),
+    missing: daysOf('', '', null, ''),
+    bad: daysOf('', '', '', 'contradicted'),
+  };
+  const details: Record<string, Record<string, ReturnType<typeof dayOfSeries>>> = {};
+  for (const [key, flagged] of Object.entries(series))
+    for (const [day, flag] of flagged)
+      details[day] = { ...details[day], [key]: dayOfSeries(1, { flags: flag === '' ? [] : [flag] }) };
+  const facts = { today, nameOf: name, hrefOf: name };
+  const rows = qualityRows(daysOfDetails(details, days), Object.keys(series), facts);
+  expect(rows.map(({ key }) => key)).toEqual(['bad', 'missing', 'doubtful', 'noted', 'good']);
+});
+
+test('a day without energy has no 0 Wh', () => {
+  const day = '2026-11-20';
+  const wordsOf = (energyWh: number | null) =>
+    qualityRows(daysOfDetails({ [day]: { a: dayOfSeries(energyWh) } }, [day]), ['a'], {
+      ...{ today, nameOf: name, hrefOf: name },
+    })[0]!.cellAt(0).words;
+  expect(wordsOf(null)).toMatch(/^no energy, final, /);
+  expect(wordsOf(5)).toMatch(/^5\sWh, final, /);
 });
 
 test('a profile keeps gaps, knows where it ends, and has its strongest interval', () => {
@@ -89,6 +119,46 @@ test('a profile of many sources has the largest in colours, and all others are o
     [null, null, null, null, null, null, null, 1],
   ]);
   expect(shown.columns.map(({ reference }) => reference)).toEqual([21, 1]);
+});
+
+test('an interval without energy is not missing until it ended an hour ago', () => {
+  const start = Date.parse('2026-11-20T23:00:00.000Z');
+  const statesAt = (minutes: number) =>
+    profileColumns(
+      { start: new Date(start).toISOString(), intervals: 2, energyWh: { a: [1, null] } },
+      { nameOf: name, roles: new Map(), zone: 'Etc/UTC', nowMs: start + minutes * 60_000, other: undefined },
+    )!.columns.map(({ state }) => state);
+  expect(statesAt(89)).toEqual(['measured', 'future']);
+  expect(statesAt(90)).toEqual(['measured', 'missing']);
+});
+
+test('more than eight sources of one role are one series', () => {
+  const seriesOf = (count: number) => {
+    const keys = Array.from({ length: count }, (_, index) => `s${index}`);
+    return profileColumns(
+      {
+        ...{ start: '2026-11-20T23:00:00.000Z', intervals: 1 },
+        energyWh: Object.fromEntries(keys.map((key) => [key, [1]])),
+      },
+      {
+        ...{ nameOf: name, zone: 'Etc/UTC', nowMs: Date.parse('2026-11-22T12:00:00Z'), other: undefined },
+        roles: new Map(keys.map((key) => [key, 'production' as const])),
+      },
+    )!;
+  };
+  expect(seriesOf(8).series).toHaveLength(8);
+  expect(seriesOf(9).series.map(({ key }) => key)).toEqual(['production']);
+  expect(seriesOf(9).columns[0]!.values).toEqual([9]);
+});
+
+test('a device has the role of its sources if they have one', () => {
+  const part = (device: string, source: string, role: string) => ({ device, source, role });
+  const balances = {
+    '2026-11-20': { parts: [part(roof, 'east', 'production'), part(shed, 'pv', 'production')] },
+    '2026-11-21': { parts: [part(roof, 'west', 'production'), part(shed, 'load', 'consumption')] },
+  } as unknown as Balances;
+  expect([...rolesOfDevices(balances)]).toEqual([[roof, 'production']]);
+  expect(rolesOfDevices(undefined).size).toBe(0);
 });
 
 test('hours of a day have ticks in every zone', () => {

@@ -141,6 +141,10 @@ describe('the overview', () => {
     expect(of(...added, change('2026-11-19', 'old', 'added'))).toEqual([
       expect.stringMatching(/^noted: In the last week 1\sclosed day without energy got some .*of .*old\.$/),
     ]);
+    // Two sources of one day are one day.
+    expect(of(change('2026-11-19', 'old', 'restated'), change('2026-11-19', 'new', 'restated'))).toEqual([
+      expect.stringMatching(/^noted: In the last week 1\sclosed day changed \(\+2\.00\skWh\)/),
+    ]);
     expect(of(change('2026-11-19', 'new', 'restated'))).toEqual([
       expect.stringMatching(/^noted: In the last week 1\sclosed day changed \(\+1\.00\skWh\)/),
     ]);

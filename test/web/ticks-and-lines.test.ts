@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { linesOf, type Point, pointsWithin } from '../../src/web/facts/why-points.ts';
+import { linesOf, type Point, pointsOf, pointsWithin } from '../../src/web/facts/why-points.ts';
 import { runsOf } from '../../src/web/pictures/heat-runs.ts';
 import { placeTicks } from '../../src/web/pictures/place-ticks.ts';
 import { stepsOf } from '../../src/web/pictures/step-line.ts';
@@ -66,6 +66,21 @@ test('cells of one state that follow each other are one run, unless there is roo
     [2, 1],
     [3, 1],
   ]);
+});
+
+test('the scale of readings is that of those that count, and without any that of all', () => {
+  const of = (...readings: Array<[minute: number, value: number | null, fate: string]>) => {
+    const { points, low, high } = pointsOf({
+      readings: readings.map(([minute, value, fate]) => ({
+        ...{ time: new Date(Date.UTC(2026, 10, 22, 12, minute)).toISOString(), value, fate },
+      })),
+    } as unknown as Parameters<typeof pointsOf>[0]);
+    return { values: points.map(({ value }) => value), low, high };
+  };
+  expect(of([5, 7, 'repeated'], [0, 3, 'used'], [2, 9_000, 'spike'], [3, null, 'text'])).toEqual({
+    ...{ values: [3, 9_000, 7], low: 3, high: 7 },
+  });
+  expect(of([0, 9_000, 'spike'], [1, 2, 'glitch'])).toEqual({ values: [9_000, 2], low: 2, high: 9_000 });
 });
 
 test('a reading at either midnight can be chosen, and one of another day cannot', () => {

@@ -209,6 +209,7 @@ test('lengths of time and percents in words', () => {
     '1\u00a0h 59\u00a0min',
     '1\u00a0d 1\u00a0h',
   ]);
+  expect([59_499, 59_500].map(durationWords)).toEqual(['59\u00a0s', '1\u00a0min']);
   expect(signedPercent(null)).toBe('–');
   expect(signedPercent(4.24)).toBe('+4.2\u00a0%');
   expect(signedPercent(-97.6)).toBe('-98\u00a0%');
