@@ -13,7 +13,7 @@ import { countDays } from '../words/local-days.ts';
 import { countText } from '../words/number-words.ts';
 import { daysOfColumn, type Grain, type ShownPeriod } from '../words/periods.ts';
 import { isBalanceRole } from '../words/role-words.ts';
-import { periodName } from '../words/time-words.ts';
+import { inPeriod, periodName } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
 import { EnergyTable } from './energy-table.tsx';
 
@@ -131,7 +131,7 @@ function EnergyShown(props: PictureProps & { columns: EnergyColumns; compared: E
   if (columns.series.length === 0)
     return (
       <Empty title="No energy in this period">
-        Nothing was measured from {periodName(period)}. A day without any measurement is not a zero.
+        Nothing was measured {inPeriod(period)}. A day without any measurement is not a zero.
       </Empty>
     );
   const sentence = energySentence({ ...props, columns, compared, today });

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { EnergyColumns } from '../facts/energy-columns.ts';
 import { compareColumns, gapsOfPeriod } from '../facts/period-facts.ts';
 import { sumOfKnown } from '../facts/sum-of-known.ts';
+import { OTHERS } from '../facts/top-series.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactChange } from '../parts/exact-number.tsx';
 import { comparableName, totalOf } from '../pictures/bar-data.ts';
@@ -9,7 +10,7 @@ import type { LocalDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
 import type { Grain, ShownPeriod } from '../words/periods.ts';
 import { isBalanceRole, roleWords } from '../words/role-words.ts';
-import { periodName } from '../words/time-words.ts';
+import { inPeriod } from '../words/time-words.ts';
 
 /** What the picture of a period shows, in words: how much, compared with what, and what is missing. */
 export function energySentence(facts: {
@@ -27,7 +28,8 @@ export function energySentence(facts: {
   return (
     <>
       {show === 'balance' || show.startsWith('site:') ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
-      {isRunning ? 'so far in' : 'in'} {periodName(period)}.{' '}
+      {isRunning && 'so far '}
+      {inPeriod(period)}.{' '}
       {columns.columns.some(({ state }) => state === 'before') &&
         firstName &&
         `The first data are of ${firstName}. `}
@@ -56,9 +58,16 @@ function seriesTotal(show: string, columns: EnergyColumns) {
   return (
     <>
       <EnergyAmount wh={sumOf(columns)} />{' '}
-      {isBalanceRole(show) ? `of ${name}` : `by ${plural(columns.series.length, show.replace(/s$/, ''))}`}
+      {isBalanceRole(show) ? `of ${name}` : `by ${seriesCount(show, columns)}`}
     </>
   );
+}
+
+/** Smaller series are shown as one, so they are counted apart. */
+function seriesCount(show: string, { series }: EnergyColumns): string {
+  const others = series.find(({ key }) => key === OTHERS);
+  const own = plural(series.length - (others ? 1 : 0), show.replace(/s$/, ''));
+  return others ? `${own} and ${others.name}` : own;
 }
 
 function balanceWords(columns: EnergyColumns) {
@@ -89,12 +98,12 @@ function balanceWords(columns: EnergyColumns) {
 
 function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: ShownPeriod, grain: Grain) {
   const { columnCount, nowWh, beforeWh } = compareColumns(columns, compared);
-  if (columnCount === 0) return `There is nothing to compare with in ${periodName(other)}. `;
+  if (columnCount === 0) return `There is nothing to compare with ${inPeriod(other)}. `;
   if (beforeWh === 0) return undefined;
   return (
     <>
       {comparableName(columns.series).replace(', ', ' is') || 'That is'}{' '}
-      <ExactChange value={nowWh} reference={beforeWh} /> in {periodName(other)}, over the{' '}
+      <ExactChange value={nowWh} reference={beforeWh} /> {inPeriod(other)}, over the{' '}
       {plural(columnCount, grain)} that both have.{' '}
     </>
   );

@@ -21,7 +21,7 @@ import { identifierWords } from '../words/identifier-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
 import type { ShownPeriod } from '../words/periods.ts';
-import { dayAndMonth, dayTick, longDay, periodName } from '../words/time-words.ts';
+import { dayAndMonth, dayTick, inPeriod, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = { source: 92, device: 366 };
 /**
@@ -152,7 +152,7 @@ function QualityOfDevices(props: {
     return { rows: made, counts: countStates(made), flagged: flaggedDays(quality, today) };
   }, [quality, today, statuses]);
   if (quality.keys.length === 0)
-    return <Empty title="No energy in this period">Nothing was measured from {periodName(period)}.</Empty>;
+    return <Empty title="No energy in this period">Nothing was measured {inPeriod(period)}.</Empty>;
   return (
     <>
       <figure class="figure">

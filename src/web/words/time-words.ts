@@ -87,6 +87,11 @@ export function periodName(period: ShownPeriod): string {
   );
 }
 
+/** Such as "in November 2026", and "on Fri, 20 Nov 2026" for a period of one day. */
+export function inPeriod(period: ShownPeriod): string {
+  return `${period.from === period.to ? 'on' : 'in'} ${periodName(period)}`;
+}
+
 const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 
 /** Such as 09:41, in the zone of the workgroup. */

@@ -196,7 +196,7 @@ export async function longPeriodLines(
   const otherWholes =
     other && before ? namesOf(other, length).map((name) => wholeOf(before.get(name))) : undefined;
   const words = [
-    `${amount(sum(wholes))} by 8 devices ${span.to >= facts.today ? 'so far in' : 'in'} ${periodName}.`,
+    `${amount(sum(wholes))} by 7 devices and all others ${span.to >= facts.today ? 'so far in' : 'in'} ${periodName}.`,
     begun.length < columns.length ? `The first data are of ${begun[0]!.name}.` : '',
     otherWholes ? comparedWords('That is', wholes, otherWholes, otherName, one) : '',
     doubtful > 0
