@@ -127,7 +127,7 @@ export function profileColumns(
     lastKnown: last < 0 ? undefined : clockTime(start + (last + 1) * intervalMs, zone),
     isWhole: last === profile.intervals - 1,
     peak: peak.wh > 0 ? peak : undefined,
-    missing: columns.slice(0, last).filter(({ state }) => state === 'missing').length,
+    missing: columns.slice(0, Math.max(0, last)).filter(({ state }) => state === 'missing').length,
   };
 }
 

@@ -9,7 +9,7 @@ import type { ChosenDay, DayFacts } from '../facts/use-day-facts.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { comparableName } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
-import { listWords } from '../words/number-words.ts';
+import { listWords, plural } from '../words/number-words.ts';
 import { longDay, shortDay } from '../words/time-words.ts';
 import { EnergyTable } from './energy-table.tsx';
 
@@ -68,7 +68,8 @@ function DaySentence({ chosen, facts, shown }: DayFigureProps) {
           <EnergyAmount wh={shown.peak.wh} />.
         </>
       )}{' '}
-      {shown.missing > 0 && `${shown.missing} quarters of an hour have no data. `}
+      {shown.missing > 0 &&
+        `${plural(shown.missing, 'quarter of an hour has', 'quarters of an hour have')} no data. `}
       {marked.length > 0 &&
         `${listWords(marked.map((id) => seriesName(id, statuses)))} ${marked.length === 1 ? 'is' : 'are'} marked: look before you trust ${marked.length === 1 ? 'it' : 'them'}.`}
     </>

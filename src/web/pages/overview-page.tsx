@@ -217,7 +217,7 @@ function QualityFigure(props: { rows: readonly HeatRow[]; days: readonly string[
         <p class="sentence">
           {rows.length > ROWS_MAX
             ? `The ${ROWS_MAX} ${isMany ? 'devices' : 'sources'} with the most trouble, of ${countText(rows.length)}. `
-            : 'Each row is a source, each cell a day. '}
+            : `Each row is a ${isMany ? 'device' : 'source'}, each cell a day. `}
           <a href={linkTo(workgroup.id, 'quality')}>All of them</a>
         </p>
       </figcaption>

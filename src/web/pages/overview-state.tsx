@@ -40,7 +40,7 @@ export function OverviewState(props: {
         {worst && <p>{worst.text}</p>}
         <p class="muted">
           {known > 0 &&
-            `${countText(heardOf)} of ${plural(known, 'device')} ${heardOf === 1 ? 'is' : 'are'} ${heardAs}${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
+            `${countText(heardOf)} of ${plural(known, 'device')} ${heardOf === 1 || known === 1 ? 'is' : 'are'} ${heardAs}${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
           {completeMs === undefined
             ? 'Nothing of today is known yet.'
             : `Energy of today is complete up to ${clockTime(completeMs, zone)} (${zone}).`}

@@ -187,7 +187,7 @@ function MainNumber(props: {
           {wh !== null && missingMs > 0 && (
             <span class="so-far">
               {' '}
-              <ExactDuration ms={missingMs} /> of the day are not measured.
+              Not measured: <ExactDuration ms={missingMs} /> of the day.
             </span>
           )}
         </p>

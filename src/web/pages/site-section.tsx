@@ -20,7 +20,7 @@ import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
 import { listWords, plural } from '../words/number-words.ts';
 import type { ShownPeriod } from '../words/periods.ts';
-import { longDay, periodName } from '../words/time-words.ts';
+import { inPeriod, longDay, periodName } from '../words/time-words.ts';
 import { BudgetTable, ReconciliationTable } from './site-tables.tsx';
 
 /** One site: its energy against its budget, and its meters against its devices. */
@@ -80,9 +80,14 @@ function BudgetSentence(props: { variance: Variance; period: ShownPeriod; daysTo
   const { total, scenario, metersWithoutBudget } = variance;
   return (
     <>
-      <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
-      <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
-      {period.to >= today && ', up to yesterday'}
+      {total.comparedDays === 0 ? (
+        `No day can be compared ${inPeriod(period)}`
+      ) : (
+        <>
+          <EnergyAmount wh={total.actualWh} /> of <EnergyAmount wh={total.budgetWh} /> {inPeriod(period)}
+          {period.to >= today && ', up to yesterday'}
+        </>
+      )}
       {total.variancePercent !== null && (
         <>
           : <ExactPercentBeside percent={total.variancePercent} /> the budget
@@ -161,7 +166,7 @@ function ReconciliationSentence({ total }: { total: Reconciliation['total'] }) {
   return (
     <p class="sentence">
       {total.completeDays === 0 ? (
-        `No day of ${plural(total.days, 'day')} is complete, so there is nothing to compare.`
+        `${total.days === 1 ? 'The day is not' : `None of ${plural(total.days, 'day')} is`} complete, so there is nothing to compare.`
       ) : (
         <>
           The meters have <EnergyAmount wh={total.metersWh} />, the devices{' '}

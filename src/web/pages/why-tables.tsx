@@ -8,7 +8,7 @@ import { ExactShare } from '../parts/exact-number.tsx';
 import { FlagList } from '../parts/flag-list.tsx';
 import { flagName } from '../words/flag-words.ts';
 import { identifierWords } from '../words/identifier-words.ts';
-import { exactEnergy, formatValue } from '../words/number-words.ts';
+import { exactEnergy, formatValue, plural } from '../words/number-words.ts';
 import { clockTimeToSecond, dayAndTime } from '../words/time-words.ts';
 
 /** The parts that add up to the day: segments of a register, or quarters of an hour. */
@@ -60,7 +60,9 @@ export function ReadingTable(props: {
         Only readings that are not used
       </label>
       {source.readingsLeftOut > 0 && (
-        <p class="muted">{source.readingsLeftOut} more readings are not listed.</p>
+        <p class="muted">
+          {plural(source.readingsLeftOut, 'more reading is', 'more readings are')} not listed.
+        </p>
       )}
       <DataTable
         caption="Readings"

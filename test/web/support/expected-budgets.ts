@@ -71,7 +71,7 @@ export async function budgetLines(
     }),
     row('Sum', ...[total.actualWh, total.budgetWh, total.varianceWh].map(amount), '', ''),
     sums.completeDays === 0
-      ? `No day of ${many(sums.days, 'day')} is complete, so there is nothing to compare.`
+      ? `None of ${many(sums.days, 'day')} is complete, so there is nothing to compare.`
       : `The meters have {${sums.metersWh}}, the devices {${sums.devicesWh}}: a difference of {${sums.differenceWh}} ({${sums.differencePercent}}) over ${sums.completeDays} of ${many(sums.days, 'day')}.`,
     ...shortened(
       Object.entries(incompleteDays).map(

@@ -155,7 +155,7 @@ function tileLines(facts: {
         : `{${((ended - usual) / usual) * 100}} on a usual day.`;
   return [
     `${amount(ended)} ${words}`,
-    `${change}${missing > 0 ? ` {${missing}} of the day are not measured.` : ''}`,
+    `${change}${missing > 0 ? ` Not measured: {${missing}} of the day.` : ''}`,
     balance ? `${amount(balance.consumptionWh)} used` : '',
     `${amount(mainOf(today))}${words}`,
     quarters ? lastQuarter(quarters, zone) : '',
