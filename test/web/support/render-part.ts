@@ -90,7 +90,9 @@ function linesOf(nodes: readonly Parsed[]): string[] {
     if (node.type === 'text') write(node.data);
     if (!isElement(node)) return;
     const { name, attribs } = node;
-    if (blocks.has(name)) lines.push('');
+    // A picture that screen readers skip stands in a line of text.
+    const isBlock = blocks.has(name) && !(name === 'svg' && attribs['aria-hidden']);
+    if (isBlock) lines.push('');
     write(before(node));
     for (const [index, child] of node.children.entries()) {
       if (name === 'tr' && index > 0) write(' | ');
@@ -101,7 +103,7 @@ function linesOf(nodes: readonly Parsed[]): string[] {
     if (name === 'button') write(`${'disabled' in attribs ? ', disabled' : ''}]`);
     for (const hint of [name === 'data' ? undefined : attribs.title, attribs['aria-label']])
       if (hint) write(` <${hint}>`);
-    if (blocks.has(name)) lines.push('');
+    if (isBlock) lines.push('');
   };
   nodes.forEach(read);
   return lines.map((line) => line.replaceAll(/\s+/g, ' ').trim()).filter(Boolean);
