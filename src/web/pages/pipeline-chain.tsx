@@ -3,6 +3,7 @@ import type { PipelineStatus } from '../facts/answers.ts';
 import { StateWord } from '../parts/state-word.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
 import { countText, plural } from '../words/number-words.ts';
+import { sentence } from '../words/sentence.ts';
 import { durationWords, timeAgo, timeSince } from '../words/time-words.ts';
 
 type Stage = Pick<PipelineStatus['stages']['poll'], 'lastSuccessAt' | 'lastError' | 'failingSince'>;
@@ -18,7 +19,7 @@ export function PipelineChain({ status }: { status: PipelineStatus }) {
       <ol class="chain">
         <Link name="Read" stage={poll}>
           <Row name="Transport">{poll.transport ? transportNames[poll.transport] : '–'}</Row>
-          <Row name="Behind">{lagWords(poll)}</Row>
+          <Row name="Behind">{lagWords(poll) ?? '–'}</Row>
         </Link>
         <Link name="Land" stage={poll}>
           <Row name="Last hour">{lastHour ? plural(lastHour.messages, 'message') : '–'}</Row>
@@ -33,13 +34,13 @@ export function PipelineChain({ status }: { status: PipelineStatus }) {
         </Link>
       </ol>
       <p class="muted">
-        Maintenance, which compacts files and deletes old ones: <StageState stage={maintain} />{' '}
+        Maintenance, which compacts files and deletes old ones: <StageState stage={maintain} />
         {maintain.lastSuccessAt && (
           <>
-            last done <TimeAgo at={maintain.lastSuccessAt} />.
+            , last done <TimeAgo at={maintain.lastSuccessAt} />
           </>
         )}
-        {maintain.lastError && ` ${maintain.lastError.message}`}
+        .{maintain.lastError && ` ${sentence(maintain.lastError.message)}`}
       </p>
     </section>
   );
@@ -47,12 +48,13 @@ export function PipelineChain({ status }: { status: PipelineStatus }) {
 
 function chainSentence({ stages: { poll, publish }, lastHour, lagSeconds, newestReadingAt }: PipelineStatus) {
   const rate = lastHour && `${plural(lastHour.messages, 'message')} landed in the last hour`;
+  const lag = lagWords(poll);
   const parts = [
     poll.upToDate === null
       ? 'Nothing has been read from the stream yet.'
       : poll.upToDate
         ? 'The stream is read to its end.'
-        : `The stream is not read to its end yet: ${lagWords(poll)} behind.`,
+        : `The stream is not read to its end yet${lag === undefined ? '' : `: ${lag} behind`}.`,
     rate && `${rate}.`,
     newestReadingAt && `The newest reading was measured ${timeAgo(newestReadingAt)}.`,
     publish.lastSuccessAt && `The report was last published ${timeAgo(publish.lastSuccessAt)}.`,
@@ -63,12 +65,13 @@ function chainSentence({ stages: { poll, publish }, lastHour, lagSeconds, newest
   return parts.filter(Boolean).join(' ');
 }
 
-function lagWords({ lagMessages, lagSeconds }: PipelineStatus['stages']['poll']): string {
+/** Undefined if nobody knows. */
+function lagWords({ lagMessages, lagSeconds }: PipelineStatus['stages']['poll']): string | undefined {
   const parts = [
     lagMessages !== null && plural(lagMessages, 'message'),
     lagSeconds !== null && lagSeconds >= 1 && durationWords(lagSeconds * 1_000),
   ].filter(Boolean);
-  return parts.length === 0 ? '–' : parts.join(', ');
+  return parts.length === 0 ? undefined : parts.join(', ');
 }
 
 const transportNames = { rest: 'REST', socket: 'socket.io' } as const;
@@ -94,7 +97,7 @@ function Link({ name, stage, children }: { name: string; stage: Stage; children:
         </Row>
         {children}
       </dl>
-      {stage.lastError && <p class="notice">{stage.lastError.message}</p>}
+      {stage.lastError && <p class="notice">{sentence(stage.lastError.message)}</p>}
     </li>
   );
 }

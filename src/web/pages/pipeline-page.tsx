@@ -85,7 +85,13 @@ function PipelineState({ status }: { status: PipelineStatus }) {
         )}
         {others.length > FINDINGS_SHOWN && <p class="muted">And {others.length - FINDINGS_SHOWN} more.</p>}
         <p class="muted">
-          The worker is {state}. It wrote this state <TimeAgo at={updatedAt} />.
+          The worker {state === 'never run' ? 'has never run' : `is ${state}`}.
+          {updatedAt !== null && (
+            <>
+              {' '}
+              It wrote this state <TimeAgo at={updatedAt} />.
+            </>
+          )}
         </p>
       </div>
     </section>

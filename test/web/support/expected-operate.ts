@@ -74,7 +74,7 @@ function chainLines(status: PipelineStatus, nowMs: number): string[] {
     row('Batch', rollup.batchId ?? '–'),
     row('Generation', publish.generation === null ? '–' : count(publish.generation)),
     maintain.lastSuccessAt
-      ? `Maintenance, which compacts files and deletes old ones: works last done ${at(maintain.lastSuccessAt)}.`
+      ? `Maintenance, which compacts files and deletes old ones: works, last done ${at(maintain.lastSuccessAt)}.`
       : '',
   ];
 }
