@@ -113,7 +113,7 @@ function linesOf(nodes: readonly Parsed[]): string[] {
 function before({ name, attribs }: Element): string {
   if (name === 'button') return '[';
   if (name === 'option') return 'selected' in attribs ? ' *' : ' ';
-  if (name === 'progress') return `{${attribs.value}}`;
+  if (name === 'progress') return `{${attribs.value ?? 'not known'}}`;
   if (name === 'input' || name === 'textarea') {
     const value =
       attribs.type === 'checkbox' || attribs.type === 'radio' ? 'checked' in attribs : attribs.value;
