@@ -97,9 +97,10 @@ function backfillsSentence(backfills: readonly Backfill[], total: number): strin
   const stopped = backfills.filter(({ state }) => state === 'interrupted').length;
   return [
     running > 0
-      ? `${plural(running, 'backfill')} of ${countText(total)} runs now.`
+      ? `${plural(running, 'backfill')} of ${countText(total)} ${running === 1 ? 'runs' : 'run'} now.`
       : `${plural(total, 'backfill')}, none runs now.`,
-    stopped > 0 && `${countText(stopped)} stopped before the end; the same request continues.`,
+    stopped > 0 &&
+      `${countText(stopped)} stopped before the end; ${stopped === 1 ? 'the same request continues it' : 'the same requests continue them'}.`,
   ]
     .filter(Boolean)
     .join(' ');

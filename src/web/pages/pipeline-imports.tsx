@@ -56,13 +56,14 @@ export function PipelineImports() {
 
 function importsSentence(imports: readonly Import[]): string {
   const count = (state: Import['state']) => imports.filter((one) => one.state === state).length;
+  const [running, stopped] = [count('running'), count('interrupted')];
   const refused = imports.reduce((sum, { rowsRejected }) => sum + rowsRejected, 0);
   return [
     `${plural(imports.length, 'file')}.`,
-    count('running') > 0 && `${countText(count('running'))} being imported now.`,
-    count('interrupted') > 0 &&
-      `${countText(count('interrupted'))} stopped before the end; import the same file again to continue.`,
-    refused > 0 ? `${plural(refused, 'row')} could not be used.` : 'Every row could be used.',
+    running > 0 && `${countText(running)} ${running === 1 ? 'is' : 'are'} being imported now.`,
+    stopped > 0 &&
+      `${countText(stopped)} stopped before the end; import the same ${stopped === 1 ? 'file' : 'files'} again to continue.`,
+    refused > 0 ? `${plural(refused, 'row')} could not be used.` : 'No row was refused.',
   ]
     .filter(Boolean)
     .join(' ');
@@ -74,7 +75,7 @@ function ImportState({ of: { state, rowsRead, rowsExpected } }: { of: Import }) 
       const part = rowsExpected ? Math.min(1, rowsRead / rowsExpected) : undefined;
       return (
         <span class="progress-words">
-          <progress max={1} aria-label="Progress" {...(part !== undefined && { value: part })} />
+          <progress max={1} aria-label="Progress" {...(part !== undefined && { value: part })} />{' '}
           {part === undefined ? plural(rowsRead, 'row') : <ExactShare share={part} />}
         </span>
       );

@@ -188,7 +188,7 @@ function importLines({ imports }: Imports): string[] {
   if (imports.length === 0) return [];
   const refused = imports.reduce((sum, { rowsRejected }) => sum + rowsRejected, 0);
   return [
-    `${many(imports.length, 'file')}. ${refused > 0 ? `${many(refused, 'row')} could not be used.` : 'Every row could be used.'}`,
+    `${many(imports.length, 'file')}. ${refused > 0 ? `${many(refused, 'row')} could not be used.` : 'No row was refused.'}`,
     ...imports.map(({ file, table, rowsLanded, rowsRejected, rejected, startedAt }) =>
       row(
         file,
