@@ -29,9 +29,15 @@ export function ConfigurationInForce() {
           return (
             <>
               <p class="sentence">
-                Days are those of {zone}. {plural(answer.devices.length, 'device')},{' '}
-                {plural(meters.answer?.meters.length ?? 0, 'meter')},{' '}
-                {plural(sites.answer?.sites.length ?? 0, 'site')}.{' '}
+                Days are those of {zone}.{' '}
+                {[
+                  plural(answer.devices.length, 'device'),
+                  meters.answer && plural(meters.answer.meters.length, 'meter'),
+                  sites.answer && plural(sites.answer.sites.length, 'site'),
+                ]
+                  .filter(Boolean)
+                  .join(', ')}
+                .{' '}
                 {withoutRole > 0 &&
                   `${plural(withoutRole, 'device')} ${withoutRole === 1 ? 'has' : 'have'} no role, so the balance does not contain ${withoutRole === 1 ? 'it' : 'them'}.`}
               </p>

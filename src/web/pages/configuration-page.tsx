@@ -39,7 +39,8 @@ function Problems() {
             <>
               <p class="sentence">
                 {plural(problems.length, 'setting')} {problems.length === 1 ? 'contradicts' : 'contradict'}{' '}
-                the data. Change the setting, then run <code>wattline reload</code>.
+                the data. Change the {problems.length === 1 ? 'setting' : 'settings'}, then run{' '}
+                <code>wattline reload</code>.
               </p>
               <DataTable
                 caption="Problems"

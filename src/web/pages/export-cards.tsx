@@ -10,6 +10,7 @@ import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
 import { countText, exactEnergy, plural } from '../words/number-words.ts';
+import { sentence } from '../words/sentence.ts';
 import { dayAndMonth, periodName } from '../words/time-words.ts';
 
 type Export = ExportList['exports'][number];
@@ -64,6 +65,7 @@ function OneExport({ of: one, refresh }: { of: Export; refresh(): void }) {
     refresh();
   };
   const { id, report, range, format, destination, schedule, nextAt, runs, runCount, timezone } = one;
+  const formatName = format === 'parquet' ? 'Parquet' : format.toUpperCase();
   return (
     <section class="export" aria-label={`Export ${id}`}>
       <div class="card-head">
@@ -71,8 +73,7 @@ function OneExport({ of: one, refresh }: { of: Export; refresh(): void }) {
         <ExportState of={one} />
       </div>
       <p class="muted">
-        {words(report)}, {words(range)}, as {format === 'parquet' ? 'Parquet' : format.toUpperCase()} to{' '}
-        {destinations[destination]}.{' '}
+        {sentence(`${words(report)}, ${words(range)}, as ${formatName} to ${destinations[destination]}`)}{' '}
         {schedule === null ? (
           'It is run by hand.'
         ) : (
@@ -153,6 +154,9 @@ function RunNote({ run }: { run: Run }) {
               {afterWh === null ? 'nothing' : exactEnergy(afterWh)}
             </li>
           ))}
+          {outdated.dayCount > outdated.days.length && (
+            <li class="muted">And {countText(outdated.dayCount - outdated.days.length)} more.</li>
+          )}
         </ul>
       </details>
     );
