@@ -35,9 +35,12 @@ export function worstRank(flags: readonly string[]): FlagRank | undefined {
   return (['bad', 'doubtful', 'noted'] as const).find((rank) => ranks.includes(rank));
 }
 
-/** Worst first. */
+const firstNoted = order.findIndex((flag) => flagWords[flag]!.rank === 'noted');
+
+/** Worst first. An unknown flag comes after all that are known to be doubtful. */
 export function sortFlags(flags: readonly string[]): string[] {
-  return [...new Set(flags)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const placeOf = (flag: string) => (Object.hasOwn(flagWords, flag) ? order.indexOf(flag) : firstNoted - 0.5);
+  return [...new Set(flags)].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Names that say more than the names of the interface. */
