@@ -52,7 +52,7 @@ const work: PageWork = {
  */
 export function renderPart<Props extends object>(
   Part: ComponentType<Props>,
-  props: Props,
+  props: NoInfer<Props>,
   answers: Readonly<Record<string, unknown>> = {},
   changed: Partial<PageWork> = {},
 ): RenderedPart {
