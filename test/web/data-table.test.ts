@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { DataTable } from '../../src/web/parts/data-table.tsx';
+import { DataTable, type TableColumn } from '../../src/web/parts/data-table.tsx';
 import { renderPart } from './support/render-part.ts';
 
 interface Row {
   name: string;
   count: number;
 }
-const columns = [
+const columns: Array<TableColumn<Row>> = [
   { title: 'Name', cell: ({ name }: Row) => name },
   { title: 'Count', isNumber: true, cell: ({ count }: Row) => count },
   { title: 'Double', cell: ({ count }: Row) => 2 * count },
@@ -44,7 +44,7 @@ test('the first cell names its row, numbers stand at the right, and cells know t
 });
 
 test('a sum is the last line, below its column', () => {
-  const summed = columns.with(1, { ...columns[1]!, sum: 3 } as (typeof columns)[number]);
+  const summed = columns.with(1, { ...columns[1]!, sum: 3 });
   const { lines, elements } = drawn(rowsOf(3), { columns: summed });
   expect(lines.slice(-3)).toEqual(['n2 | 2 | 4', 'Sum | 3 |', '<Things>']);
   expect(elements('td').slice(-2)).toEqual(elements('td').slice(0, 2));

@@ -4,8 +4,7 @@ import { operatePaths } from '../facts/operate-paths.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { useSend } from '../facts/use-send.ts';
 import { shiftDay } from '../words/local-days.ts';
-import { countText, listWords, plural } from '../words/number-words.ts';
-import { dayAndMonth } from '../words/time-words.ts';
+import { BackfillPlan } from './backfill-plan.tsx';
 
 type Source = 'stream' | 'gaps' | 'archive';
 interface Wish {
@@ -77,7 +76,7 @@ export function BackfillForm({ onClose, onStarted }: { onClose(): void; onStarte
           {problem}
         </p>
       )}
-      {plan && <Plan plan={plan.plan} />}
+      {plan && <BackfillPlan plan={plan.plan} />}
       <div class="buttons">
         <button type="submit" class="button primary" disabled={isBusy}>
           {plan ? 'Start' : 'Show what would be read'}
@@ -87,39 +86,5 @@ export function BackfillForm({ onClose, onStarted }: { onClose(): void; onStarte
         </button>
       </div>
     </form>
-  );
-}
-
-const DAYS_NAMED = 6;
-
-function Plan({ plan }: { plan: PlannedBackfill }) {
-  const { messages, requests, days, dayCount, pieces, notes, unfillable, quarantined } = plan;
-  const named = days.slice(0, DAYS_NAMED).map(dayAndMonth);
-  return (
-    <div role="status">
-      <p>
-        This would read {messages === null ? 'an unknown number of messages' : plural(messages, 'message')}
-        {requests > 0 && ` with at least ${plural(requests, 'request')}`}
-        {dayCount > 0 &&
-          `, of ${plural(dayCount, 'day')} (${listWords(named)}${dayCount > named.length ? ' …' : ''})`}
-        {pieces.length > 1 && `, in ${plural(pieces.length, 'piece')}`}. Nothing is read yet.
-      </p>
-      {quarantined && (
-        <p>
-          {countText(quarantined.readable)} of {plural(quarantined.kept, 'message')} of the quarantine can be
-          decoded now.
-        </p>
-      )}
-      <ul class="plain">
-        {notes.map((note) => (
-          <li key={note}>{note}</li>
-        ))}
-        {unfillable.map(({ gap, note }) => (
-          <li key={gap}>
-            Gap {gap} cannot be filled: {note}
-          </li>
-        ))}
-      </ul>
-    </div>
   );
 }

@@ -3,9 +3,9 @@ import type { ListedCorrection } from '../../correction/list-corrections.ts';
 import type { CorrectionAnswer, Explained, ExplainedSource } from '../facts/answers.ts';
 import { askService, RequestError } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
-import { countText, exactEnergy } from '../words/number-words.ts';
 import { intervalMs } from '../words/time-units.ts';
 import { clockTime, clockTimeToSecond, longDay } from '../words/time-words.ts';
+import { CorrectionEffect } from './correction-effect.tsx';
 
 type Kind = 'exclude' | 'set_day' | 'fill' | 'undo';
 /** A correction before it has a reason. */
@@ -82,7 +82,7 @@ export function CorrectionForm(props: {
           {problem}
         </p>
       )}
-      {preview && <Effect correction={preview.correction} />}
+      {preview && <CorrectionEffect correction={preview.correction} />}
       <div class="buttons">
         <button type="submit" class="button primary" disabled={isBusy}>
           {preview ? 'Store the correction' : 'Show what would change'}
@@ -165,40 +165,6 @@ function TimeFields({ explained, help }: { explained: Explained; help: string })
         </select>
       </label>
       <p class="muted">{help}</p>
-    </div>
-  );
-}
-
-/** What a correction would change, day by day. */
-function Effect({ correction: { days, dayCount } }: { correction: ListedCorrection }) {
-  if (days.length === 0) return <p role="status">Nothing would change.</p>;
-  return (
-    <div class="effect" role="status">
-      <p>
-        This would change {countText(dayCount)} {dayCount === 1 ? 'day' : 'days'}. Nothing is stored yet.
-      </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col" class="number">
-              Before
-            </th>
-            <th scope="col" class="number">
-              After
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {days.slice(0, 10).map(({ day, source, beforeWh, afterWh }) => (
-            <tr key={`${day} ${source}`}>
-              <th scope="row">{longDay(day)}</th>
-              <td class="number">{beforeWh === null ? 'none' : exactEnergy(beforeWh)}</td>
-              <td class="number">{afterWh === null ? 'none' : exactEnergy(afterWh)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </div>
   );
 }

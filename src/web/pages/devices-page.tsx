@@ -189,7 +189,7 @@ function devicesSentence(rows: readonly DeviceRow[]): string {
   const newest = lastSeenTimes.sort().at(-1);
   return [
     (counts.online > 0 || counts.heard === 0) &&
-      `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 ? 'is' : 'are'} online.`,
+      `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 || rows.length === 1 ? 'is' : 'are'} online.`,
     counts.heard > 0 &&
       `${countText(counts.heard)} of ${plural(rows.length, 'device')} ${counts.heard === 1 ? 'sends' : 'send'} data. The service does not report silent devices; the setting stream.deviceTimeout changes that.`,
     counts.offline > 0 &&
