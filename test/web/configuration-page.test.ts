@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AuditEntries, Tokens } from '../../src/web/facts/answers.ts';
 import { ConfigurationPage } from '../../src/web/pages/configuration-page.tsx';
+import { healthyStatus } from './support/healthy-status.ts';
 import { renderPart } from './support/render-part.ts';
-import { statusAnswer } from './support/status-answer.ts';
 
-type Problem = (typeof statusAnswer)['problems'][number];
+type Problem = (typeof healthyStatus)['problems'][number];
 type Token = Tokens['tokens'][number];
 type Entry = AuditEntries['entries'][number];
 
@@ -46,7 +46,7 @@ const drawn = (answers: object, workgroup = {}) =>
 const linesOf = (lines: string[], title: string, next?: string) =>
   lines.slice(lines.indexOf(title), next === undefined ? undefined : lines.indexOf(next));
 const problemsOf = (problems: Problem[]) =>
-  linesOf(drawn({ status: { ...statusAnswer, problems } }), 'Problems', 'What is in force');
+  linesOf(drawn({ status: { ...healthyStatus, problems } }), 'Problems', 'What is in force');
 const tokensOf = (tokens: Token[], total = tokens.length) =>
   linesOf(drawn({ tokens: { tokens, total } }), 'Tokens', 'Who did what');
 const auditOf = (entries: Entry[], next: string | null = null) =>

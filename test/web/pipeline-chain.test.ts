@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PipelineStatus } from '../../src/web/facts/answers.ts';
 import { PipelineChain } from '../../src/web/pages/pipeline-chain.tsx';
+import { healthyStatus } from './support/healthy-status.ts';
 import { renderPart } from './support/render-part.ts';
-import { statusAnswer } from './support/status-answer.ts';
 
 beforeAll(() => {
   vi.useFakeTimers({ now: new Date('2026-05-17T10:00:00Z'), toFake: ['Date'] });
@@ -12,11 +12,11 @@ afterAll(() => {
 });
 
 type Stages = PipelineStatus['stages'];
-const { poll, rollup, publish, maintain } = statusAnswer.stages;
+const { poll, rollup, publish, maintain } = healthyStatus.stages;
 
 const drawn = (changed: Partial<PipelineStatus>) =>
-  renderPart(PipelineChain, { status: { ...statusAnswer, ...changed } });
-const withStages = (stages: Partial<Stages>) => drawn({ stages: { ...statusAnswer.stages, ...stages } });
+  renderPart(PipelineChain, { status: { ...healthyStatus, ...changed } });
+const withStages = (stages: Partial<Stages>) => drawn({ stages: { ...healthyStatus.stages, ...stages } });
 /** The sentence below the title. */
 const sentenceOf = ({ lines }: { lines: string[] }) => lines[1];
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PipelineStatus } from '../../src/web/facts/answers.ts';
 import { PipelinePage } from '../../src/web/pages/pipeline-page.tsx';
+import { healthyStatus } from './support/healthy-status.ts';
 import { renderPart } from './support/render-part.ts';
-import { statusAnswer } from './support/status-answer.ts';
 
 beforeAll(() => {
   vi.useFakeTimers({ now: new Date('2026-05-17T10:00:00Z'), toFake: ['Date'] });
@@ -21,7 +21,7 @@ const finding: Finding = {
 };
 
 const drawn = (changed: Partial<PipelineStatus>) =>
-  renderPart(PipelinePage, {}, { status: { ...statusAnswer, ...changed } });
+  renderPart(PipelinePage, {}, { status: { ...healthyStatus, ...changed } });
 /** The lines of the state, which is between the title and the stages. */
 const stateOf = (changed: Partial<PipelineStatus>) => {
   const { lines } = drawn(changed);
@@ -55,7 +55,7 @@ test('the parts below do not wait for the state', () => {
 
 test('with a token of some devices only their quarantine is shown', () => {
   const workgroup = { id: 'home', maySeeAll: false, mayCorrect: true, mayOperate: true, mayAudit: true };
-  const { lines } = renderPart(PipelinePage, {}, { status: statusAnswer }, { workgroup });
+  const { lines } = renderPart(PipelinePage, {}, { status: healthyStatus }, { workgroup });
   expect(lines).toEqual(['Pipeline', 'Quarantine', 'Reading the quarantine …']);
 });
 

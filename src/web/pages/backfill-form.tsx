@@ -4,7 +4,7 @@ import { operatePaths } from '../facts/operate-paths.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { useSend } from '../facts/use-send.ts';
 import { shiftDay } from '../words/local-days.ts';
-import { BackfillPlan } from './backfill-plan.tsx';
+import { BackfillPreview } from './backfill-preview.tsx';
 
 type Source = 'stream' | 'gaps' | 'archive';
 interface Wish {
@@ -76,7 +76,7 @@ export function BackfillForm({ onClose, onStarted }: { onClose(): void; onStarte
           {problem}
         </p>
       )}
-      {plan && <BackfillPlan plan={plan.plan} />}
+      {plan && <BackfillPreview plan={plan.plan} />}
       <div class="buttons">
         <button type="submit" class="button primary" disabled={isBusy}>
           {plan ? 'Start' : 'Show what would be read'}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PlannedBackfill } from '../../src/web/facts/answers.ts';
-import { BackfillPlan } from '../../src/web/pages/backfill-plan.tsx';
+import { BackfillPreview } from '../../src/web/pages/backfill-preview.tsx';
 import { renderPart } from './support/render-part.ts';
 
 const piece = {
@@ -21,7 +21,7 @@ const plan: PlannedBackfill = {
   quarantined: null,
 };
 const shown = (changed: Partial<PlannedBackfill>) =>
-  renderPart(BackfillPlan, { plan: { ...plan, ...changed } }).lines;
+  renderPart(BackfillPreview, { plan: { ...plan, ...changed } }).lines;
 const daysUntil = (last: number) =>
   Array.from({ length: last }, (_, index) => `2026-05-${String(index + 1).padStart(2, '0')}`);
 
@@ -43,7 +43,7 @@ test.each<[Partial<PlannedBackfill>, string]>([
 });
 
 test('a plan says what can be decoded, what is missing, and which gaps stay', () => {
-  const { lines } = renderPart(BackfillPlan, {
+  const { lines } = renderPart(BackfillPreview, {
     plan: {
       ...plan,
       quarantined: { kept: 1_200, readable: 3 },

@@ -3,7 +3,7 @@ import type { PipelineStatus } from '../../../src/web/facts/answers.ts';
 const works = { lastError: null, failingSince: null };
 
 /** The state of a pipeline in which all is well, at 12:00 in Berlin on May 17, 2026. */
-export const statusAnswer: PipelineStatus = {
+export const healthyStatus: PipelineStatus = {
   workgroup: 'home',
   timezone: 'Europe/Berlin',
   state: 'running',

@@ -5,7 +5,7 @@ import { dayAndMonth } from '../words/time-words.ts';
 const DAYS_NAMED = 6;
 
 /** What a backfill would read, and what it cannot read. */
-export function BackfillPlan({ plan }: { plan: PlannedBackfill }) {
+export function BackfillPreview({ plan }: { plan: PlannedBackfill }) {
   const { messages, requests, days, dayCount, pieces, notes, unfillable, quarantined } = plan;
   const named = days.slice(0, DAYS_NAMED).map(dayAndMonth);
   const daysText = dayCount > named.length ? `${named.join(', ')} …` : listWords(named);
