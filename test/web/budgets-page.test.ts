@@ -12,8 +12,7 @@ test('without a site that has meters the page says what a site is', () => {
   expect(shown({}, [site('Barn', 0)])).toEqual([
     'Budgets and sites',
     'Month {#/home/budgets?from=2026-05-01&to=2026-05-31}Year {#/home/budgets?from=2026-01-01&to=2026-12-31} <Length of the period>',
-    '{#/home/budgets?from=2026-04-01&to=2026-04-30} <Period before>May 2026',
-    '<Period>',
+    '{#/home/budgets?from=2026-04-01&to=2026-04-30} <Period before>May 2026 <Period>',
     'First and last day',
     '[date: 2026-05-01] <First day>–[date: 2026-05-31] <Last day>',
     'No site with meters',
@@ -22,7 +21,7 @@ test('without a site that has meters the page says what a site is', () => {
 });
 
 test('a single site has no list of sites', () => {
-  expect(shown({ site: 'Barn' }, [site('Barn')]).slice(6)).toEqual([
+  expect(shown({ site: 'Barn' }, [site('Barn')]).slice(5)).toEqual([
     'Barn: actual energy against the budget',
     'Reading the budget …',
   ]);
@@ -39,7 +38,7 @@ test('each site has the sums of its days that have both', () => {
     [`sites/Dairy/variance?${may}`]: makeVariance({}),
   };
   const sites = ['Barn', 'Cow shed', 'Dairy', 'Empty'].map((name) => site(name));
-  expect(shown({ site: 'Dairy', page: '1' }, [site('No meters', 0), ...sites], answers).slice(6, -1)).toEqual(
+  expect(shown({ site: 'Dairy', page: '1' }, [site('No meters', 0), ...sites], answers).slice(5, -1)).toEqual(
     [
       'All sites',
       '4 sites in May 2026. The sums count the days that have both actual energy and a budget.',
@@ -59,7 +58,7 @@ test('each site has the sums of its days that have both', () => {
 test('fifteen sites are on a page, and the chosen one is shown even if it is on another page', () => {
   const sites = Array.from({ length: 16 }, (_, index) => site(`S${index + 1}`));
   const lines = shown({ page: '2', site: 'S3' }, sites);
-  expect(lines.slice(6)).toEqual([
+  expect(lines.slice(5)).toEqual([
     'All sites',
     '16 sites in May 2026. The sums count the days that have both actual energy and a budget.',
     'Sites',
@@ -79,8 +78,8 @@ test('a period of the address is shown if it is not too long, and else the month
     periodOf('2023-05-13', '2026-05-17'),
     periodOf('2026-05-17', '2026-05-16'),
   ]).toEqual([
-    '{#/home/budgets?from=2020-05-09&to=2023-05-13} <Period before>May 14, 2023 – May 17, 2026',
-    '{#/home/budgets?from=2026-04-01&to=2026-04-30} <Period before>May 2026',
-    '{#/home/budgets?from=2026-04-01&to=2026-04-30} <Period before>May 2026',
+    '{#/home/budgets?from=2020-05-09&to=2023-05-13} <Period before>May 14, 2023 – May 17, 2026 <Period>',
+    '{#/home/budgets?from=2026-04-01&to=2026-04-30} <Period before>May 2026 <Period>',
+    '{#/home/budgets?from=2026-04-01&to=2026-04-30} <Period before>May 2026 <Period>',
   ]);
 });

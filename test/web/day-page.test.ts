@@ -41,8 +41,7 @@ const below = (lines: string[]) => lines.slice(lines.findLastIndex((line) => lin
 test('without an address it is today, and the choices name each day', () => {
   expect(shown({}, {})).toEqual([
     'Day',
-    '{#/home/day?day=2026-05-16} <Day before>Sun, May 17, 2026',
-    '<Day>',
+    '{#/home/day?day=2026-05-16} <Day before>Sun, May 17, 2026 <Day>',
     '[date: 2026-05-17] <Day>',
     'Device',
     '*All devices Garage Roof',
@@ -56,7 +55,7 @@ test('without an address it is today, and the choices name each day', () => {
 
 test('another zone and a day that is not in the list are choices too', () => {
   const query = { day: '2026-05-16', with: '2026-01-01', zone: 'Asia/Tokyo', device: ROOF };
-  expect(shown(query, {}).slice(3)).toEqual([
+  expect(shown(query, {}).slice(2)).toEqual([
     '[date: 2026-05-16] <Day>',
     'Device',
     'All devices Garage *Roof',
@@ -169,7 +168,7 @@ test('another day is the reference, as far as it has energy', () => {
   };
   const query = { day: '2026-05-16', with: '2026-05-15' };
   // It is in the list already.
-  expect(shown(query, answers)[7]).toMatch(/ \*the day before, Fri, May 15 .* a year before, Sat, May 17$/);
+  expect(shown(query, answers)[6]).toMatch(/ \*the day before, Fri, May 15 .* a year before, Sat, May 17$/);
   expect(below(shown(query, answers))[1]).toBe('Sat, May 16, 2026960 Wh {960}Fri, May 15 480 Wh {480}');
   expect(below(shown(query, ofDay({ [`${GARAGE}.default`]: full(10) })))[1]).toBe(
     'Sat, May 16, 2026960 Wh {960}',

@@ -22,7 +22,7 @@ test('without any device nothing is explained', () => {
     'No devices',
     'Nothing has been measured yet.',
   ]);
-  expect(shown({}, {}).slice(4)).toEqual(['Device', 'Reading devices …']);
+  expect(shown({}, {}).slice(3)).toEqual(['Device', 'Reading devices …']);
 });
 
 test('the first device by name is explained on today, also one without a status', () => {
@@ -32,8 +32,7 @@ test('the first device by name is explained on today, also one without a status'
   );
   expect(lines).toEqual([
     'Why this number',
-    '{#/home/why?device=0a0e7c1e-0000-4000-8000-000000000009&day=2026-05-16} <Day before>Sun, May 17, 2026',
-    '<Day>',
+    '{#/home/why?device=0a0e7c1e-0000-4000-8000-000000000009&day=2026-05-16} <Day before>Sun, May 17, 2026 <Day>',
     '[date: 2026-05-17] <Day>',
     'Device',
     '*0a0e7c1e Garage 9 Garage 10',
@@ -52,7 +51,7 @@ test('the sources with the worst flags come first, and the first one is explaine
   const explained = makeExplained({ takenIn: { batch: 'b', batchesWaiting: 1 } });
   const answers = { ...known, [detailsPath('2026-05-16')]: details, [explainPath('total')]: explained };
   const lines = shown(query, answers);
-  expect(lines.slice(5, 9)).toEqual([
+  expect(lines.slice(4, 8)).toEqual([
     'Garage 9 *Garage 10',
     'total – △ {#/home/why?device=0b0e7c1e-0000-4000-8000-000000000001&day=2026-05-16&source=total}s9 2.00 kWh {#/home/why?device=0b0e7c1e-0000-4000-8000-000000000001&day=2026-05-16&source=s9}s10 1.00 kWh {#/home/why?device=0b0e7c1e-0000-4000-8000-000000000001&day=2026-05-16&source=s10} <Source>',
     'New readings have landed and are not part of this number yet.',
@@ -63,7 +62,7 @@ test('the sources with the worst flags come first, and the first one is explaine
     .filter((link) => link['aria-current'] === 'true');
   expect(chosen.map(({ href }) => href)).toEqual([`#/home/why?device=${GARAGE}&day=2026-05-16&source=total`]);
   const none = { ...answers, [explainPath('total')]: makeExplained({ sources: [] }) };
-  expect(shown(query, none).slice(7)).toEqual([]);
+  expect(shown(query, none).slice(6)).toEqual([]);
 });
 
 test('seven sources are a list, and one source is no choice', () => {
@@ -73,7 +72,7 @@ test('seven sources are a list, and one source is no choice', () => {
     ),
   });
   const lines = (count: number) =>
-    shown(query, { ...known, [detailsPath('2026-05-16')]: of(count) }).slice(6);
+    shown(query, { ...known, [detailsPath('2026-05-16')]: of(count) }).slice(5);
   expect(lines(7)).toEqual([
     'Source',
     '*s1 0 Wh s2 1 Wh s3 2 Wh s4 3 Wh s5 4 Wh s6 5 Wh s7 6 Wh',
