@@ -123,7 +123,7 @@ export async function seriesLines(
   const legend = [...own.map(nameOf), ...(others.length > 0 ? [`${others.length} others`] : [])];
   return [
     name,
-    `${amount(whole)} ${show === 'production' ? 'of production' : `by ${many(legend.length, by)}`} in ${name}. ${missingWords(columns, facts.today, markedDays(days, details, facts.today))}`,
+    `${amount(whole)} ${show === 'production' ? 'of production' : `by ${many(own.length, by)}${others.length > 0 ? ` and ${others.length} others` : ''}`} in ${name}. ${missingWords(columns, facts.today, markedDays(days, details, facts.today))}`,
     ...figureLines({
       label: `Energy by day, ${name}`,
       wholeName: name,
