@@ -25,7 +25,7 @@ const rest = [
   '[Show what would change][Cancel]',
 ];
 /** The times of a list, as a person reads them. */
-const timesOf = (line: string | undefined) => line!.split(' ');
+const timesOf = (line: string | undefined) => line!.split(/ (?!\()/);
 
 test('an undo needs only a reason', () => {
   expect(drawn({ kind: 'undo', correction: 7 }).lines).toEqual(['Undo correction 7', ...rest]);
@@ -73,6 +73,21 @@ test('a day of 23 hours has no times between 2 and 3 o’clock', () => {
   const { lines } = drawn({ kind: 'exclude', from: spring.start, to: spring.end }, { explained: spring });
   expect(timesOf(lines[2])).toHaveLength(92);
   expect(timesOf(lines[2]).slice(6, 10)).toEqual(['01:30', '01:45', '03:00', '03:15']);
+});
+
+test('on a day of 25 hours a time that comes twice has its offset', () => {
+  const autumn = { day: '2026-10-25', start: '2026-10-24T22:00:00.000Z', end: '2026-10-25T23:00:00.000Z' };
+  const { lines } = drawn({ kind: 'exclude', from: autumn.start, to: autumn.end }, { explained: autumn });
+  expect(timesOf(lines[2])).toHaveLength(100);
+  expect(timesOf(lines[2]).slice(7, 9)).toEqual(['01:45', '02:00 (+02:00)']);
+  expect(timesOf(lines[2]).slice(11, 17)).toEqual([
+    '02:45 (+02:00)',
+    '02:00 (+01:00)',
+    '02:15 (+01:00)',
+    '02:30 (+01:00)',
+    '02:45 (+01:00)',
+    '03:00',
+  ]);
 });
 
 test('an estimate can also replace what was measured', () => {

@@ -91,6 +91,33 @@ test('a profile keeps gaps, knows where it ends, and has its strongest interval'
   });
 });
 
+test('the quarters of an hour of a day of 25 hours have names of their own, and files have their start', () => {
+  const shown = profileColumns(
+    {
+      start: '2026-10-24T22:00:00.000Z',
+      intervals: 100,
+      energyWh: { a: Array.from({ length: 100 }, () => 1) },
+    },
+    {
+      nameOf: name,
+      roles: new Map(),
+      zone: 'Europe/Berlin',
+      nowMs: Date.parse('2026-10-26T12:00:00Z'),
+      other: undefined,
+    },
+  )!;
+  expect(shown.columns.slice(11, 17).map(({ name, tick }) => `${name}, ${tick || 'no tick'}`)).toEqual([
+    '02:45 (+02:00) – 02:00 (+01:00), no tick',
+    '02:00 (+01:00) – 02:15 (+01:00), 02:00',
+    '02:15 (+01:00) – 02:30 (+01:00), no tick',
+    '02:30 (+01:00) – 02:45 (+01:00), no tick',
+    '02:45 (+01:00) – 03:00, no tick',
+    '03:00 – 03:15, 03:00',
+  ]);
+  expect(shown.columns.at(-1)).toMatchObject({ key: '2026-10-25T22:45:00.000Z', name: '23:45 – 00:00' });
+  expect(shown).toMatchObject({ lastKnown: '00:00', isWhole: true, missing: 0 });
+});
+
 test('a profile of many sources has the largest in colours, and all others are one series', () => {
   const [own, others] = [Array.from({ length: 9 }, (_, index) => `d${index}`), ['others']];
   const shown = profileColumns(

@@ -2,7 +2,7 @@ import { type BarColumn, type BarSeries, comparableOf, totalOf } from '../pictur
 import { exactEnergy, formatEnergy } from '../words/number-words.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
 import { hourMs, intervalMs } from '../words/time-units.ts';
-import { clockTime } from '../words/time-words.ts';
+import { clockTime, clockTimes } from '../words/time-words.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { sumOfKnown } from './sum-of-known.ts';
@@ -75,56 +75,48 @@ export function profileColumns(
   const sorted = keys.sort((a, b) => rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b)));
   const groups = groupsOf(sorted, roles, nameOf, profile);
   const series: BarSeries[] = groups.map(({ key, name, tone, side }) => ({ key, name, tone, side }));
-  const start = Date.parse(profile.start);
+  const startMs = Date.parse(profile.start);
   const own = new Set(groups.flatMap((group) => (group.key === OTHERS ? [] : group.keys)));
   // On another day other series can be the largest. Each series that has no colour here counts as one of the
   // others.
   const keysIn = (of: Profile, group: Group) =>
     group.key === OTHERS ? Object.keys(of.energyWh).filter((key) => !own.has(key)) : group.keys;
-  const sumAt = (of: Profile, group: Group, index: number) => {
-    return sumOfKnown(keysIn(of, group).map((key) => of.energyWh[key]?.[index]));
-  };
-  const rows = Array.from({ length: profile.intervals }, (_, index) =>
-    groups.map((group) => sumAt(profile, group, index)),
-  );
+  const sumsAt = (of: Profile, index: number) =>
+    groups.map((group) => sumOfKnown(keysIn(of, group).map((key) => of.energyWh[key]?.[index])));
+  const starts = Array.from({ length: profile.intervals }, (_, index) => startMs + index * intervalMs);
+  const times = [...clockTimes(starts, zone), clockTime(startMs + profile.intervals * intervalMs, zone)];
+  const rows = starts.map((_, index) => sumsAt(profile, index));
+  // An interval is known if one of the sources has a value, because some are silent at night.
   const last = rows.findLastIndex((row) => row.some((wh) => wh !== null));
   const columns = rows.map((values, index): BarColumn => {
-    const fromMs = start + index * intervalMs;
     const isKnown = values.some((wh) => wh !== null);
-    const isFuture = !isKnown && fromMs + intervalMs > nowMs - hourMs && index > last;
-    const column: BarColumn = {
-      key: String(index),
+    const isFuture = !isKnown && starts[index]! + intervalMs > nowMs - hourMs && index > last;
+    const total = totalOf({ values }, series);
+    return {
+      key: new Date(starts[index]!).toISOString(),
       // The offset of some zones is not a whole number of hours, so the local clock decides where an hour
       // begins.
-      tick: clockTime(fromMs, zone).endsWith(':00') ? clockTime(fromMs, zone) : '',
-      name: `${clockTime(fromMs, zone)} – ${clockTime(fromMs + intervalMs, zone)}`,
-      // An interval is known if one of the sources has a value, because some are silent at night.
+      tick: times[index]!.slice(0, 5).endsWith(':00') ? times[index]!.slice(0, 5) : '',
+      name: `${times[index]} – ${times[index + 1]}`,
       values,
       state: isKnown ? 'measured' : isFuture ? 'future' : 'missing',
-      notes: [],
-      reference: other
-        ? comparableOf({ values: groups.map((group) => sumAt(other, group, index)) }, series)
-        : undefined,
-    };
-    const total = totalOf(column, series);
-    return {
-      ...column,
       notes: [
-        total === null
-          ? isFuture
+        total !== null
+          ? `${formatEnergy(total)} (${exactEnergy(total)})`
+          : isFuture
             ? 'not known yet'
-            : 'no data'
-          : `${formatEnergy(total)} (${exactEnergy(total)})`,
+            : 'no data',
       ],
+      reference: other && comparableOf({ values: sumsAt(other, index) }, series),
     };
   });
   const peak = columns
-    .map((column) => ({ time: column.name.split(' – ')[0]!, wh: totalOf(column, series) ?? 0 }))
+    .map((column, index) => ({ time: times[index]!, wh: totalOf(column, series) ?? 0 }))
     .reduce((best, one) => (one.wh > best.wh ? one : best));
   return {
     series,
     columns,
-    lastKnown: last < 0 ? undefined : clockTime(start + (last + 1) * intervalMs, zone),
+    lastKnown: last < 0 ? undefined : times[last + 1],
     isWhole: last === profile.intervals - 1,
     peak: peak.wh > 0 ? peak : undefined,
     missing: columns.slice(0, Math.max(0, last)).filter(({ state }) => state === 'missing').length,

@@ -4,7 +4,7 @@ import type { CorrectionAnswer, Explained, ExplainedSource } from '../facts/answ
 import { askService, RequestError } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { intervalMs } from '../words/time-units.ts';
-import { clockTime, clockTimeToSecond, longDay } from '../words/time-words.ts';
+import { clockTimes, clockTimeToSecond, longDay } from '../words/time-words.ts';
 import { CorrectionEffect } from './correction-effect.tsx';
 
 type Kind = 'exclude' | 'set_day' | 'fill' | 'undo';
@@ -146,10 +146,11 @@ function TimeFields({ explained, help }: { explained: Explained; help: string })
     { length: (end - start) / intervalMs + 1 },
     (_, index) => start + index * intervalMs,
   );
+  const names = [...clockTimes(times.slice(0, -1), zone), '24:00'];
   const options = (from: number, to: number) =>
-    times.slice(from, to).map((ms) => (
+    times.slice(from, to).map((ms, index) => (
       <option key={ms} value={new Date(ms).toISOString()}>
-        {ms === end ? '24:00' : clockTime(ms, zone)}
+        {names[from + index]}
       </option>
     ));
   return (

@@ -99,6 +99,23 @@ export function clockTime(instant: string | number, zone: string): string {
   return format({ ...clock, timeZone: zone }).format(new Date(instant));
 }
 
+/** The same for several instants. A time that clocks show twice has its offset, such as "02:15 (+01:00)". */
+export function clockTimes(instants: readonly number[], zone: string): string[] {
+  const times = instants.map((instant) => clockTime(instant, zone));
+  const shownTwice = new Set(times.filter((time, index) => times.indexOf(time) < index));
+  return times.map((time, index) =>
+    shownTwice.has(time) ? `${time} (${offsetOf(instants[index]!, zone)})` : time,
+  );
+}
+
+/** Such as "+01:00". */
+function offsetOf(instant: number, zone: string): string {
+  const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(
+    instant,
+  );
+  return parts.find(({ type }) => type === 'timeZoneName')!.value.replace(/^GMT(?=.)/, '');
+}
+
 /** Such as 09:41:07, in the zone of the workgroup. */
 export function clockTimeToSecond(instant: string | number, zone: string): string {
   return format({ ...clock, second: '2-digit', timeZone: zone }).format(new Date(instant));
