@@ -1,4 +1,4 @@
-import type { CellState, HeatRow } from '../pictures/heat-map.tsx';
+import type { CellState, HeatRow } from '../pictures/heat-marks.ts';
 import { flagName, sortFlags, worstRank } from '../words/flag-words.ts';
 import { identifierWords } from '../words/identifier-words.ts';
 import type { LocalDay } from '../words/local-days.ts';

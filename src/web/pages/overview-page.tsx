@@ -18,7 +18,9 @@ import { namerOf, rolesOf, rolesOfDevices, seriesOf, splitSeries } from '../fact
 import { LIVE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
-import { HeatKey, HeatMap, type HeatRow } from '../pictures/heat-map.tsx';
+import { HeatKey } from '../pictures/heat-key.tsx';
+import { HeatMap } from '../pictures/heat-map.tsx';
+import type { HeatRow } from '../pictures/heat-marks.ts';
 import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
 import { countText } from '../words/number-words.ts';
 import { dayTick, longDay } from '../words/time-words.ts';
