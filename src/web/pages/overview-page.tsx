@@ -172,7 +172,7 @@ function Overview(props: {
           sentence={
             <>
               {energySentence({
-                show: hasBalance ? 'balance' : 'sources',
+                show: hasBalance ? 'balance' : isMany ? 'devices' : 'sources',
                 period: frame.period,
                 other: undefined,
                 grain: 'day',
