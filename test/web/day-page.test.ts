@@ -91,9 +91,9 @@ test('a whole day has its peak, its marked devices first, and its table', () => 
   const lines = below(shown({ day: '2026-05-16' }, answers));
   expect(lines.slice(0, 8)).toEqual([
     'Sat, May 16 is known to its end. The strongest quarter of an hour begins at 23:45, with 600 Wh {600}. Roof is marked: look before you trust it.',
-    'Sat, May 16, 202610.1 kWh {10100}',
-    '[Garage9.60 kWh {9600}] <Highlight this series>',
-    '[Roof500 Wh {500}] <Highlight this series>',
+    'Sat, May 16, 2026 10.1 kWh {10100}',
+    '[Garage 9.60 kWh {9600}] <Highlight this series>',
+    '[Roof 500 Wh {500}] <Highlight this series>',
     'Why this number:Why the number of Roof △ {#/home/why?device=0b0e7c1e-0000-4000-8000-000000000002&day=2026-05-16}Why the number of Garage {#/home/why?device=0b0e7c1e-0000-4000-8000-000000000001&day=2026-05-16}',
     'The same as a table',
     'Energy, days of Europe/Berlin',
@@ -154,8 +154,8 @@ test('a day of another zone is cut out of two days, and has no explanation', () 
   const sentence = lines.findIndex((line) => line.startsWith('Sat, May 16 in'));
   expect(lines.slice(sentence, sentence + 5)).toEqual([
     'Sat, May 16 in Asia/Tokyo is known to its end. The strongest quarter of an hour begins at 07:00, with 2 Wh {2}.',
-    'Sat, May 16, 2026164 Wh {164}',
-    '[Garage164 Wh {164}] <Highlight this series>',
+    'Sat, May 16, 2026 164 Wh {164}',
+    '[Garage 164 Wh {164}] <Highlight this series>',
     'The same as a table',
     'Energy, days of Asia/Tokyo',
   ]);
@@ -169,9 +169,9 @@ test('another day is the reference, as far as it has energy', () => {
   const query = { day: '2026-05-16', with: '2026-05-15' };
   // It is in the list already.
   expect(shown(query, answers)[6]).toMatch(/ \*the day before, Fri, May 15 .* a year before, Sat, May 17$/);
-  expect(below(shown(query, answers))[1]).toBe('Sat, May 16, 2026960 Wh {960}Fri, May 15 480 Wh {480}');
+  expect(below(shown(query, answers))[1]).toBe('Sat, May 16, 2026 960 Wh {960} Fri, May 15 480 Wh {480}');
   expect(below(shown(query, ofDay({ [`${GARAGE}.default`]: full(10) })))[1]).toBe(
-    'Sat, May 16, 2026960 Wh {960}',
+    'Sat, May 16, 2026 960 Wh {960}',
   );
 });
 
@@ -193,8 +193,8 @@ test('with roles it is a balance, which needs a token for all devices', () => {
   expect(below(shown({ day: '2026-05-16' }, answers, { workgroup: all })).slice(0, 4)).toEqual([
     'Sat, May 16 is known up to 00:15. The strongest quarter of an hour begins at 00:00, with 40 Wh {40}.',
     'Sat, May 16, 2026',
-    '[Production40 Wh {40}] <Highlight this series>',
-    '[Consumption30 Wh {30}] <Highlight this series>',
+    '[Production 40 Wh {40}] <Highlight this series>',
+    '[Consumption 30 Wh {30}] <Highlight this series>',
   ]);
   expect(below(shown({ day: '2026-05-16' }, profile, { workgroup: all }))).toEqual(['Reading the profile …']);
 });

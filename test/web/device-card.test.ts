@@ -109,9 +109,9 @@ test('the energy of a device is shown by source, and its last day before today c
   expect(drawn({ [DETAILS]: details }).slice(head.length)).toEqual([
     `${links}${whyLink}`,
     '4.10 kWh {4100} by 2 sources so far in Apr 18 – May 17, 2026. The first data are of Fri, May 15, 2026.',
-    'Last 30 days4.10 kWh {4100}',
-    '[pv3.10 kWh {3100}] <Highlight this series>',
-    '[default1.00 kWh {1000}] <Highlight this series>',
+    'Last 30 days 4.10 kWh {4100}',
+    '[pv 3.10 kWh {3100}] <Highlight this series>',
+    '[default 1.00 kWh {1000}] <Highlight this series>',
   ]);
 });
 

@@ -37,9 +37,9 @@ test('devices have flags, and a link to each day', () => {
   };
   expect(shown({}, { [`daily-energy/details?${range}`]: details })).toEqual([
     '1.75 kWh {1750} by 2 devices so far in May 15 – 17, 2026. 1 day of 3 has no data. A part of today is not known yet. 1 day is marked: look before you trust it.',
-    'May 15 – 17, 20261.75 kWh {1750}',
-    '[Garage1.25 kWh {1250}] <Highlight this series>',
-    '[Roof500 Wh {500}] <Highlight this series>',
+    'May 15 – 17, 2026 1.75 kWh {1750}',
+    '[Garage 1.25 kWh {1250}] <Highlight this series>',
+    '[Roof 500 Wh {500}] <Highlight this series>',
     'provisional, can still change',
     'no data, which is not zero',
     'partly a guess',
@@ -75,8 +75,8 @@ test('sources of one device leave out its name; sources of a role leave out othe
   const lines = shown({ show: 'consumption', device: GARAGE, roles }, { [path]: details });
   expect(lines).toEqual([
     '5 Wh {5} of consumption so far in May 15 – 17, 2026. The first data are of Sat, May 16, 2026.',
-    'May 15 – 17, 20265 Wh {5}',
-    '[west5 Wh {5}] <Highlight this series>',
+    'May 15 – 17, 2026 5 Wh {5}',
+    '[west 5 Wh {5}] <Highlight this series>',
     'The same as a table',
     'Energy, days of Europe/Berlin',
     'Period | west | Quality',
@@ -92,9 +92,9 @@ test('meters have their names', () => {
   const energy = { '2026-05-16': { DE1: 900, DE2: 100 } };
   expect(shown({ show: 'meters' }, { [`meter-data?${range}`]: energy }, { meters })).toEqual([
     '1.00 kWh {1000} by 2 meters so far in May 15 – 17, 2026. The first data are of Sat, May 16, 2026.',
-    'May 15 – 17, 20261.00 kWh {1000}',
-    '[Main900 Wh {900}] <Highlight this series>',
-    '[DE2100 Wh {100}] <Highlight this series>',
+    'May 15 – 17, 2026 1.00 kWh {1000}',
+    '[Main 900 Wh {900}] <Highlight this series>',
+    '[DE2 100 Wh {100}] <Highlight this series>',
     'The same as a table',
     'Energy, days of Europe/Berlin',
     'Period | Main | DE2 | Sum | Quality',
@@ -115,8 +115,8 @@ test('months lead to their days, and are compared with the months before', () =>
   };
   expect(shown({ period: year, other: before, grain: 'month' }, answers)).toEqual([
     '4.00 kWh {4000} by 1 device so far in 2026. The first data are of April 2026. That is 100 % more than {100} in 2025, over the 1 month that both have. 1 month of 2 has no data. 1 month is marked: look before you trust it.',
-    '20264.00 kWh {4000}2025 2.00 kWh {2000}',
-    '[Garage4.00 kWh {4000}] <Highlight this series>',
+    '2026 4.00 kWh {4000} 2025 2.00 kWh {2000}',
+    '[Garage 4.00 kWh {4000}] <Highlight this series>',
     'no data, which is not zero',
     'partly a guess',
     'The same as a table',
@@ -140,8 +140,8 @@ test('a balance has the energy of the roles, and the flags of the sources', () =
   expect(shown({ show: 'balance', balances }, { [path]: details })).toEqual([
     '5.00 kWh {5000} produced, 2.00 kWh {2000} used so far in May 15 – 17, 2026. On 1 day a part is missing. 1 day is marked: look before you trust it.',
     'May 15 – 17, 2026',
-    '[Production5.00 kWh {5000}] <Highlight this series>',
-    '[Consumption2.00 kWh {2000}] <Highlight this series>',
+    '[Production 5.00 kWh {5000}] <Highlight this series>',
+    '[Consumption 2.00 kWh {2000}] <Highlight this series>',
     'no data, which is not zero',
     'not to be trusted',
     'The same as a table',
@@ -169,9 +169,9 @@ test('the balance of a site is its own, and so is the one of the period before',
   );
   expect(lines).toEqual([
     '3.00 kWh {3000} produced, 1.00 kWh {1000} used so far in May 15 – 17, 2026. Production is 50 % more than {50} in May 12 – 14, 2026, over the 1 day that both have. 1 day of 2 has no data.',
-    'May 15 – 17, 2026Production, May 12 – 14, 2026 2.00 kWh {2000}',
-    '[Production3.00 kWh {3000}] <Highlight this series>',
-    '[Consumption1.00 kWh {1000}] <Highlight this series>',
+    'May 15 – 17, 2026 Production, May 12 – 14, 2026 2.00 kWh {2000}',
+    '[Production 3.00 kWh {3000}] <Highlight this series>',
+    '[Consumption 1.00 kWh {1000}] <Highlight this series>',
     'no data, which is not zero',
     'The same as a table',
     'Energy, days of Europe/Berlin',

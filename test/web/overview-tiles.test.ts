@@ -35,7 +35,7 @@ test('without data nothing is zero', () => {
     '– <not known> all sources',
     'No data, which is not zero.',
     'Today so far {#/home/day?day=2026-05-17}',
-    '– <not known>all sources',
+    '– <not known> all sources',
   ]);
 });
 
@@ -97,14 +97,14 @@ test('a site with a roof shows what it produces and uses, its own use and its mo
     '200 % more than {200} on a usual day.',
     '2.00 kWh {2000} used',
     'Today so far {#/home/day?day=2026-05-17}',
-    '400 Wh {400}produced',
+    '400 Wh {400} produced',
     '11:45 – 12:00: 1.00 kW {1000} produced, 400 W {400} used',
     'Yesterday, own use',
-    'Autarky71 % {0.714} <Share of what was used that did not come from the grid>',
-    'Self-consumption– <Share of what was produced that was used here>',
+    'Autarky 71 % {0.714} <Share of what was used that did not come from the grid>',
+    'Self-consumption – <Share of what was produced that was used here>',
     'This month {#/home/energy?from=2026-05-01&to=2026-05-17}',
-    '8.40 kWh {8400}produced',
-    '6.00 kWh {6000} used1 day is not known',
+    '8.40 kWh {8400} produced',
+    '6.00 kWh {6000} used 1 day is not known',
   ]);
   // The small picture has the production only.
   const bars = part(props)
@@ -129,9 +129,9 @@ test('a house without a roof shows what it uses, and one with a meter what it dr
     '2.00 kWh {2000} used',
     'Too few days to say what is usual.',
     'Today so far {#/home/day?day=2026-05-17}',
-    '– <not known>used',
+    '– <not known> used',
     'This month {#/home/energy?from=2026-05-01&to=2026-05-17}',
-    '2.00 kWh {2000}used',
+    '2.00 kWh {2000} used',
   ]);
   const grid = new Map([[house, 'grid_import' as const]]);
   expect(shown({ details, balances, roles: grid, hasMonth: true })).toEqual([
@@ -140,10 +140,10 @@ test('a house without a roof shows what it uses, and one with a meter what it dr
     'Too few days to say what is usual.',
     '2.00 kWh {2000} used',
     'Today so far {#/home/day?day=2026-05-17}',
-    '– <not known>from the grid',
+    '– <not known> from the grid',
     'This month {#/home/energy?from=2026-05-01&to=2026-05-17}',
-    '2.00 kWh {2000}from the grid',
-    '2.00 kWh {2000} usedup to yesterday',
+    '2.00 kWh {2000} from the grid',
+    '2.00 kWh {2000} used up to yesterday',
   ]);
 });
 
@@ -159,5 +159,5 @@ test('two days of a month that are not known are counted, and today is not one o
     month({ '2026-05-12': none, '2026-05-13': none, '2026-05-17': none }),
     month({ '2026-05-17': none }),
     month({ '2026-05-17': makeBalance({ consumptionWh: 1 }), '2026-04-30': none, '2026-05-10': none }),
-  ]).toEqual(['7 Wh {7} used2 days are not known', '7 Wh {7} usedup to yesterday', '8 Wh {8} used']);
+  ]).toEqual(['7 Wh {7} used 2 days are not known', '7 Wh {7} used up to yesterday', '8 Wh {8} used']);
 });

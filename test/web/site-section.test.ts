@@ -60,8 +60,8 @@ test('actual energy is compared with the budget of the days that have both', () 
   expect(part.lines).toEqual([
     'Barn: actual energy against the budget',
     '900 Wh {900} of 1.00 kWh {1000} in May 15 – 18, 2026, up to yesterday: 10 % below {-10} the budget (P50). 1 day to look at. Left out, because they have no budget: M2 and M3.',
-    'May 15 – 18, 2026, with today1.00 kWh {1000}Budget 4.00 kWh {4000}',
-    '[Actual1.00 kWh {1000}] <Highlight this series>',
+    'May 15 – 18, 2026, with today 1.00 kWh {1000} Budget 4.00 kWh {4000}',
+    '[Actual 1.00 kWh {1000}] <Highlight this series>',
     'provisional, can still change',
     'no data, which is not zero',
     'Actual 900 Wh {900}Line: budget of the past days 2.00 kWh {2000}Budget of all days 4.00 kWh {4000}',

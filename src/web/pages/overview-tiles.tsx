@@ -65,8 +65,7 @@ export function OverviewTiles(props: {
       </Tile>
       <Tile title="Today so far" href={linkTo(workgroup.id, 'day', { day: today })}>
         <div class="big">
-          <EnergyAmount wh={mainWh(today)} />
-          <span class="big-label">{name.toLowerCase()}</span>
+          <EnergyAmount wh={mainWh(today)} /> <span class="big-label">{name.toLowerCase()}</span>
         </div>
         <Spark values={quarter} tone={main ?? '1'} />
         <LastQuarter last={quarters && lastQuarter(quarters, present)} />
@@ -91,12 +90,12 @@ export function OverviewTiles(props: {
           href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
         >
           <div class="big">
-            <EnergyAmount wh={sumOfMonthSoFar(details, today, chosen)} />
+            <EnergyAmount wh={sumOfMonthSoFar(details, today, chosen)} />{' '}
             <span class="big-label">{name.toLowerCase()}</span>
           </div>
           {main !== 'consumption' && month && month.wh !== null && (
             <p class="small-number">
-              <EnergyAmount wh={month.wh} /> <span class="big-label">used</span>
+              <EnergyAmount wh={month.wh} /> <span class="big-label">used</span>{' '}
               {month.unknownDays > 0 ? (
                 <span class="muted remark">
                   {plural(month.unknownDays, 'day')} {month.unknownDays === 1 ? 'is' : 'are'} not known
@@ -170,8 +169,7 @@ function MainNumber(props: {
   return (
     <>
       <div class={isSmall ? 'small-number' : 'big'}>
-        <EnergyAmount wh={wh} />
-        <span class="big-label"> {label.toLowerCase()}</span>
+        <EnergyAmount wh={wh} /> <span class="big-label">{label.toLowerCase()}</span>
       </div>
       {!isSmall && (
         <p class="muted">
@@ -199,7 +197,7 @@ function MainNumber(props: {
 function Share({ label, share, help }: { label: string; share: number | null; help: string }) {
   return (
     <div class="share" title={help}>
-      <span class="share-name">{label}</span>
+      <span class="share-name">{label}</span>{' '}
       <strong class="share-value">
         <ExactShare share={share} />
       </strong>

@@ -52,17 +52,17 @@ export function BarFigure(props: {
       />
       <div class="readout">
         <p class="readout-name">
-          {column ? column.name : wholeName}
+          {column ? column.name : wholeName}{' '}
           {isOneSided && (
             <strong>
               <EnergyAmount wh={sumOfKnown(shownColumns.map((one) => totalOf(one, series)))} />
             </strong>
-          )}
+          )}{' '}
           {referenceName && (
             <span class="reference-key">
               {referenceName} <EnergyAmount wh={reference} />
             </span>
-          )}
+          )}{' '}
           <span class="muted">{column?.notes.slice(1).join(', ')}</span>
         </p>
         <ul class={isOneSided ? 'legend' : 'legend two-sided'}>
@@ -78,7 +78,7 @@ export function BarFigure(props: {
                 onClick={() => setChosen(chosen === one.key ? undefined : one.key)}
               >
                 <span class={`swatch tone-${one.tone}`} aria-hidden="true" />
-                <span class="legend-name">{one.name}</span>
+                <span class="legend-name">{one.name}</span>{' '}
                 <EnergyAmount wh={sumOfKnown(shownColumns.map(({ values }) => values[index]))} />
               </button>
             </li>

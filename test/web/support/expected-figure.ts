@@ -40,8 +40,14 @@ export interface Figure {
 export function figureLines({ label, wholeName, whole, reference, legend, columns }: Figure): string[] {
   return [
     `@ ${label}`,
-    `${wholeName}${whole === undefined ? '' : amount(whole)}${reference ? `${reference[0]} ${amount(reference[1])}` : ''}`,
-    ...legend.map((name, index) => `${name}${amount(sum(columns.map(({ values }) => values[index])))}`),
+    [
+      wholeName,
+      whole === undefined ? [] : amount(whole),
+      reference ? [reference[0], amount(reference[1])] : [],
+    ]
+      .flat()
+      .join(' '),
+    ...legend.map((name, index) => `${name} ${amount(sum(columns.map(({ values }) => values[index])))}`),
     ...columns.map(({ name, notes }) => `@ ${[name, ...notes].join(': ')}`),
   ];
 }

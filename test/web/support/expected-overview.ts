@@ -157,13 +157,13 @@ function tileLines(facts: {
     `${amount(ended)} ${words}`,
     `${change}${missing > 0 ? ` Not measured: {${missing}} of the day.` : ''}`,
     balance ? `${amount(balance.consumptionWh)} used` : '',
-    `${amount(mainOf(today))}${words}`,
+    `${amount(mainOf(today))} ${words}`,
     quarters ? lastQuarter(quarters, zone) : '',
-    balance ? `Autarky{${balance.autarky}}` : '',
-    balance ? `Self-consumption{${balance.selfConsumptionRate}}` : '',
-    `${amount(sum(ofMonth.map(mainOf)) ?? 0)}${words}`,
+    balance ? `Autarky {${balance.autarky}}` : '',
+    balance ? `Self-consumption {${balance.selfConsumptionRate}}` : '',
+    `${amount(sum(ofMonth.map(mainOf)))} ${words}`,
     balances
-      ? `${amount(sum(used))} used${unknown > 0 ? `${many(unknown, 'day')} ${unknown === 1 ? 'is' : 'are'} not known` : isTodayKnown ? '' : 'up to yesterday'}`
+      ? `${amount(sum(used))} used${unknown > 0 ? ` ${many(unknown, 'day')} ${unknown === 1 ? 'is' : 'are'} not known` : isTodayKnown ? '' : ' up to yesterday'}`
       : '',
   ];
 }
