@@ -129,7 +129,8 @@ describe('the demo', () => {
     const cwd = tempDir();
     const TMPDIR = join(cwd, 'tmp');
     mkdirSync(TMPDIR);
-    const { code, stdout } = await runCli(['demo', '--seconds', '3', '--port', '0', '--json'], {
+    // In the last four seconds it only waits for its messages, so it watches for one second.
+    const { code, stdout } = await runCli(['demo', '--seconds', '5', '--port', '0', '--json'], {
       cwd,
       environment: { TMPDIR },
     });
