@@ -128,6 +128,8 @@ test('a source that does not count says why', () => {
       fact('inner', { role: 'consumption', container: 'odd', ...aside }),
       fact('odd', { ...noRole, ...aside }),
       fact('foreign', { isListed: false, ...aside }),
+      // The device does not read its container.
+      fact('stray', { role: 'consumption', container: 'foreign', ...aside }),
     ]),
   ).toEqual({
     roof: 'has the role production',
@@ -137,6 +139,7 @@ test('a source that does not count says why', () => {
     inner: 'its role is consumption, not production',
     odd: 'no role is declared for it on this day',
     foreign: 'the setting sources of the device does not name it',
+    stray: 'its role is consumption, not production',
   });
   expect(reasonsOf([fact('all'), fact('roof', aside)], { totalSource: 'all' }).roof).toBe(
     'the total source all stands for the device',
