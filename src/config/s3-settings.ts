@@ -29,4 +29,4 @@ export const keyPrefix = z
   });
 
 export const regionName = z.string().min(1);
-export const accessKeyText = z.string().min(1, 'must not be empty');
+export const accessKeyText = z.string().min(1);

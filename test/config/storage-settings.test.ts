@@ -74,3 +74,11 @@ test('the address of a bucket may have a path, as behind a gateway, but no query
       'storage.s3.endpoint: must be the address of the storage without a query or a fragment, such as "https://s3.eu-west-1.amazonaws.com"',
     );
 });
+
+test.each(['region', 'accessKeyId', 'secretAccessKey', 'sessionToken'])(
+  'a bucket with an empty %s is refused',
+  (name) => {
+    const settings = { bucket: 'energy', accessKeyId: 'K', secretAccessKey: 'secret', [name]: '' };
+    expect(() => load(JSON.stringify(settings))).toThrow(`storage.s3.${name}: must not be empty`);
+  },
+);
