@@ -52,7 +52,7 @@ export function advanceAlarms(
     if (found.delete(alarm.subject))
       return [alarm.endedAtMs === null ? alarm : { ...alarm, endedAtMs: null }];
     // It has ended.
-    if (!isUnderWay(alarm) && endsInSilence(alarm, nowMs)) return [];
+    if (!isUnderWay(alarm) && endsQuietly(alarm, nowMs)) return [];
     return [alarm.endedAtMs === null ? { ...alarm, endedAtMs: nowMs } : alarm];
   });
   const opened = [...newFindings].flatMap(([condition, found]) => {
@@ -83,8 +83,8 @@ export function advanceAlarms(
 }
 
 /** True if no channel needs a message about its end. */
-function endsInSilence({ condition, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
-  const { endsQuietly }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
+function endsQuietly({ condition, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
+  const rules: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
   const isOutOfSight = lastsUntilMs !== undefined && nowMs >= lastsUntilMs;
-  return endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told');
+  return rules.endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told');
 }
