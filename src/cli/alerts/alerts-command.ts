@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { alertStore, openAlertBook } from '../../alerts/alert-book.ts';
 import { conditionNames } from '../../alerts/alert-conditions.ts';
 import type { AlertMessage } from '../../alerts/alert-state.ts';
-import type { AlertRequest } from '../../alerts/change-by-hand.ts';
+import { type AlertRequest, SNOOZE_MS_MAX } from '../../alerts/change-by-hand.ts';
 import { type AlertList, listAlerts } from '../../alerts/list-alerts.ts';
 import { createSendAlert } from '../../alerts/send-alert.ts';
 import { localActor } from '../../audit/local-actor.ts';
@@ -11,7 +11,7 @@ import { channelsOf } from '../../config/alert-settings.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { formatCountOf } from '../../lib/format-count.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
 import { askOrRead } from '../../service/ask-or-read.ts';
 import type { Service } from '../../service/service.ts';
@@ -152,7 +152,7 @@ function knownCondition(condition: string): string {
 
 function durationOf(text: string): number {
   const ms = text === '0' ? 0 : parseQuantity('duration', text);
-  if (ms !== undefined && (ms === 0 || (ms >= MINUTE_MS && ms <= 30 * DAY_MS))) return ms;
+  if (ms !== undefined && (ms === 0 || (ms >= MINUTE_MS && ms <= SNOOZE_MS_MAX))) return ms;
   throw commandLineError('--for', 'must be a duration from 1m to 30d, such as "2h", or 0');
 }
 
