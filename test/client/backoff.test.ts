@@ -109,4 +109,17 @@ describe('withRetries', () => {
     });
     await expect(failing).rejects.toBe(reason);
   });
+
+  test('ends with the reason if it is aborted during its last attempt', async () => {
+    const controller = new AbortController();
+    const reason = new Error('stop');
+    const failing = withRetries(
+      async () => {
+        controller.abort(reason);
+        throw new Error('socket hang up');
+      },
+      { waiting: fakeWaiting(), backoff: { ...defaultBackoff, attemptsMax: 1 }, signal: controller.signal },
+    );
+    await expect(failing).rejects.toBe(reason);
+  });
 });
