@@ -48,6 +48,12 @@ describe('devices', () => {
     const since = new Date(nowMs - sinceMs).toISOString();
     expect(deviceKind({ ...status, state: 'offline', reason: 'asleep', since }, nowMs)).toBe(kind);
   });
+  test('only going to sleep counts as data: a device without data stays as it was announced', () => {
+    const nowMs = Date.parse('2026-11-22T12:00:00Z');
+    const old = { ...status, since: new Date(nowMs - ASLEEP_MS_MAX - 1).toISOString() };
+    expect(deviceKind({ ...old, state: 'online' }, nowMs)).toBe('online');
+    expect(deviceKind({ ...old, state: 'unknown' }, nowMs)).toBe('unknown');
+  });
   test('a day without data is a gap, but not before the first data, and not on a day that has begun', () => {
     const day = (energyWh: number) => ({ [roof]: { energyWh } }) as unknown as DayDetails[string];
     const details = { '2026-11-19': day(5), '2026-11-20': {}, '2026-11-21': day(0), '2026-11-22': {} };
