@@ -105,6 +105,12 @@ test('all frames of a file that is packed with Zstandard are read', async () => 
   await expect(read(fileOf('a.csv.zst', cut))).rejects.toThrow(/damaged or cut off/);
 });
 
+test('a file whose packed bytes have changed is damaged', async () => {
+  const packed = zstdCompressSync(csv);
+  packed.fill(0xff, 8);
+  await expect(read(fileOf('a.csv.zst', packed))).rejects.toThrow(/damaged or cut off: /);
+});
+
 test('a workbook is read below its title, with local times, and wrong rows are named', async () => {
   const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
   // Days since 1899-12-30: 2026-05-17 13:00 and 13:15.
