@@ -104,6 +104,16 @@ describe('an export', () => {
     expect(of('balance', 'roof')).toMatch(/has no devices, so there is nothing to balance/);
   });
 
+  test('names at least one device, meter or scenario, or has no such setting', () => {
+    expect(exportProblems({ devices: [] })).toEqual({ devices: 'must name a device, or be left out' });
+    const budget = { report: 'budget_data', meters: ['A'], scenario: 'P50' };
+    expect(exportProblems(budget)).toEqual({});
+    expect(exportProblems({ ...budget, meters: [], scenario: '' })).toEqual({
+      meters: 'must name a meter, or be left out',
+      scenario: 'must name a scenario, or be left out',
+    });
+  });
+
   test('has an id of its own', () => {
     expect(problemsOf({ workgroups, exports: [daily, { ...daily, format: 'json' }] })).toEqual({
       'exports.1.id': '"daily" is used twice',
