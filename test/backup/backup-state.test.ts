@@ -60,6 +60,24 @@ test('the ledger and the audit entries are stored, equal content once, and keys 
   expect(readdirSync(join(into, 'exports/daily'))).toEqual(['runs']);
 });
 
+test('exports of another folder than the data are stored, and restored into the folder of their own', async () => {
+  const at = setUp({ 'audit/1.json': 'entry', 'exports/old.json': 'of another time' });
+  const exportsRoot = tempDir();
+  mkdirSync(join(exportsRoot, 'exports'));
+  writeFileSync(join(exportsRoot, 'exports/ledger.json'), 'ledger');
+  const stagingDir = join(tempDir(), 'staging');
+  const { store, dataDir, clock } = at;
+  const files = { files: 2, copied: 2 };
+  expect(await backupState({ store, dataDir, exportsRoot, withSecrets: false, stagingDir, clock })).toEqual(
+    files,
+  );
+  const into = { dataDir: tempDir(), exportsRoot: tempDir() };
+  await restoreState({ store, ...into, atMs: TEST_START_MS });
+  const filesOf = (folder: string) => readdirSync(folder, { recursive: true }).sort();
+  expect(filesOf(into.dataDir)).toEqual(['audit', 'audit/1.json']);
+  expect(filesOf(into.exportsRoot)).toEqual(['exports', 'exports/ledger.json']);
+});
+
 test('the state that was stored with the data or after it is restored, else the newest, and existing files stay', async () => {
   const at = setUp({ 'audit/1.json': 'first' });
   await at.backUp();
