@@ -17,6 +17,10 @@ interface LogInterruption {
   tail?: Offset | undefined;
 }
 
+/**
+ * What has happened to the log of a position that the server refuses. A position past the end is a lost end
+ * only if the epochs show the same log. Otherwise it is another log.
+ */
 export function interruptionOf(position: Position, error: ErrorOutcome): LogInterruption {
   const isOtherLog =
     position.epoch !== undefined && error.epoch !== undefined && position.epoch !== error.epoch;
@@ -79,11 +83,7 @@ export function inNewLog(position: Position, { reason, epoch, to, tail }: LogInt
   return {
     ...position,
     epoch: isOtherLog ? epoch : position.epoch,
-    lastOffset: isOtherLog
-      ? undefined
-      : tail !== undefined && lastOffset !== undefined && lastOffset >= tail
-        ? tail - 1n
-        : lastOffset,
+    lastOffset: isOtherLog ? undefined : beforeTail(lastOffset, tail),
     inclusive: isOtherLog ? false : position.inclusive,
     gap: {
       reason,
@@ -93,6 +93,11 @@ export function inNewLog(position: Position, { reason, epoch, to, tail }: LogInt
       toTimeMs: undefined,
     },
   };
+}
+
+/** The last delivered offset, or the last one that the log still has if it has lost its end. */
+function beforeTail(lastOffset: Offset | undefined, tail: Offset | undefined): Offset | undefined {
+  return tail !== undefined && lastOffset !== undefined && lastOffset >= tail ? tail - 1n : lastOffset;
 }
 
 /** The gap to report with this batch; undefined if there is none. */
