@@ -35,14 +35,11 @@ export function checkInputs({ workgroups }: Pick<Config, 'workgroups'>, clock: C
     const { filters } = createMessageReader(workgroup, settings.rules);
     const clientId = settings.clientId ?? `wattline-${workgroup.id}-${settings.id}`;
     const own = certificateFacts(broker, clock.now());
-    try {
-      await probeBroker(settings, { clientId, filters }, signal);
-      return [ok(`${nameOf(broker)} answers and allows the topics`), ...own];
-    } catch (error) {
-      if (signal.aborted) throw error;
-      const finding = `${nameOf(broker)}: ${(error as Error).message}`;
-      return [problem(finding, finding.includes('; ') ? undefined : next), ...own];
-    }
+    const refusal = await probeBroker(settings, { clientId, filters }, signal);
+    const answer = refusal
+      ? problem(`${nameOf(broker)}: ${refusal.found}`, refusal.next ?? next)
+      : ok(`${nameOf(broker)} answers and allows the topics`);
+    return [answer, ...own];
   }
 }
 

@@ -4,7 +4,7 @@ import { errorMessage } from '../lib/errors.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { MEBIBYTE } from '../lib/units.ts';
-import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
+import { brokerRefusal, refusalText, subscriptionRefusal } from './broker-refusal.ts';
 import { clientOptions } from './client-options.ts';
 import { cutPackets } from './packet-cutter.ts';
 
@@ -162,7 +162,7 @@ function openConnection(
     client.subscribe(subscriptions, (error, granted = []) => {
       if (isOver) return;
       const refusal = subscriptionRefusal(error, granted);
-      if (refusal !== undefined) return end(refusal);
+      if (refusal !== undefined) return end(refusalText(refusal));
       events.connected();
       stopRequests = sendRequests(client, settings.request, startTimer);
     });
@@ -171,7 +171,7 @@ function openConnection(
     if (reasonCode === SESSION_TAKEN_OVER)
       reason = `another client uses the session "${clientId}"; stop it, or set clientId`;
   });
-  client.on('error', (error) => end(brokerRefusal(error, settings)));
+  client.on('error', (error) => end(refusalText(brokerRefusal(error, settings))));
   client.on('close', noteOver);
   return client;
 }

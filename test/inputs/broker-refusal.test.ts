@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MqttInput } from '../../src/config/input-settings.ts';
-import { brokerRefusal, subscriptionRefusal } from '../../src/inputs/broker-refusal.ts';
+import { brokerRefusal, refusalText, subscriptionRefusal } from '../../src/inputs/broker-refusal.ts';
 import { clientOptions } from '../../src/inputs/client-options.ts';
 
 const anonymous = { version: 5 } as MqttInput;
@@ -32,14 +32,18 @@ test.each<[code: number | string | undefined, settings: MqttInput, words: string
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', anonymous, 'is not trusted'],
   ['ECONNREFUSED', anonymous, 'it does not work (ECONNREFUSED)'],
 ])('a broker that refuses with %s: what to do', (code, settings, words) => {
-  const text = brokerRefusal(Object.assign(new Error('it does not work'), { code }), settings);
+  const text = refusalText(brokerRefusal(Object.assign(new Error('it does not work'), { code }), settings));
   expect(text).toContain(words);
   expect(text).not.toContain('secret');
 });
 
 test('a code that the message has already is not repeated', () => {
   const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1'), { code: 'ECONNREFUSED' });
-  expect(brokerRefusal(error, anonymous)).toBe('connect ECONNREFUSED 127.0.0.1');
+  expect(brokerRefusal(error, anonymous)).toEqual({ found: 'connect ECONNREFUSED 127.0.0.1' });
+});
+
+test('words of another program are no advice, also with a semicolon', () => {
+  expect(brokerRefusal(new Error('not now; busy'), anonymous)).toEqual({ found: 'not now; busy' });
 });
 
 test('the topics that a broker refuses are named, and each other answer grants them', () => {
@@ -49,10 +53,15 @@ test('the topics that a broker refuses are named, and each other answer grants t
       { topic: 'b', qos: 2 },
     ]),
   ).toBeUndefined();
-  expect(subscriptionRefusal(null, [{ topic: 'a', qos: 1 }, { topic: 'b', qos: 128 } as never])).toContain(
-    'refuses the subscription to b; allow',
-  );
-  expect(subscriptionRefusal(new Error('gone'))).toContain('refuses the subscription; allow');
+  const next = 'allow the user to read these topics';
+  expect(subscriptionRefusal(null, [{ topic: 'a', qos: 1 }, { topic: 'b', qos: 128 } as never])).toEqual({
+    found: 'the broker refuses the subscription to b',
+    next,
+  });
+  expect(subscriptionRefusal(new Error('gone'))).toEqual({
+    found: 'the broker refuses the subscription',
+    next,
+  });
 });
 
 test('only what is configured is sent to a broker, in its version', () => {
