@@ -81,7 +81,7 @@ WITH reading AS (
   FROM summed
 )
 SELECT key, day,
-  -- + 500 rounds to whole Wh.
+  -- + 500 rounds to whole Wh. Sums are never negative, because uploads refuse negative energy.
   CASE
     WHEN energy_milli_wh IS NOT NULL
       THEN (sum_milli_wh + 500) // 1000 - (sum_milli_wh - energy_milli_wh + 500) // 1000

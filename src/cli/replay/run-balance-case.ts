@@ -15,13 +15,19 @@ import { intervalsOf } from './balance-case-intervals.ts';
 
 type BalanceAnswer = Record<string, unknown>;
 
+/** The balances of a time zone, by its days and months. */
+interface BalanceOfZone {
+  day: Record<LocalDate, BalanceAnswer>;
+  month: Record<string, BalanceAnswer>;
+}
+
 /** The result of a case: balances by period, and the energy of devices by day, Wh. */
 export type BalanceResult =
   | {
       intervals: Record<string, BalanceAnswer>;
       day: Record<LocalDate, BalanceAnswer>;
       month: Record<string, BalanceAnswer>;
-      zones: Record<string, { day: Record<LocalDate, BalanceAnswer>; month: Record<string, BalanceAnswer> }>;
+      zones: Record<string, BalanceOfZone>;
       dailyEnergy: Record<LocalDate, Record<string, { energyWh: number | null; flags: string[] }>>;
       /** The remaining energy of sources that contain others, by day. */
       restWh: Record<LocalDate, Record<string, number | null>>;
@@ -49,8 +55,7 @@ export async function runBalanceCase(
   const day = await read('day', own);
   const hasZones = wanted.includes('zones');
   const month = hasZones || wanted.includes('month') ? await read('month', own) : {};
-  const zones: Record<string, { day: Record<string, BalanceAnswer>; month: Record<string, BalanceAnswer> }> =
-    {};
+  const zones: Record<string, BalanceOfZone> = {};
   for (const zone of hasZones ? balanceCase.zones : []) {
     const days = daysOfZone(own, zone);
     zones[zone] =
