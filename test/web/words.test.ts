@@ -31,7 +31,7 @@ import {
   shiftPeriod,
   yearBefore,
 } from '../../src/web/words/periods.ts';
-import { durationWords, timeAgo } from '../../src/web/words/time-words.ts';
+import { clockTimes, durationWords, timeAgo } from '../../src/web/words/time-words.ts';
 import { boundsOfDay, isZone } from '../../src/web/words/zone-days.ts';
 
 const day = fc
@@ -228,4 +228,16 @@ test('lengths of time and percents in words', () => {
     '2\u00a0hours ago',
     '2\u00a0days ago',
   ]);
+});
+
+test('a time that clocks show twice has its offset, and no other time has one', () => {
+  const quarter = 15 * 60_000;
+  const from = (start: string) =>
+    Array.from({ length: 3 }, (_, index) => Date.parse(start) + index * 4 * quarter);
+  expect(clockTimes(from('2026-10-25T00:15:00Z'), 'Europe/London')).toEqual([
+    '01:15 (+01:00)',
+    '01:15 (+00:00)',
+    '02:15',
+  ]);
+  expect(clockTimes(from('2026-10-24T23:15:00Z'), 'UTC')).toEqual(['23:15', '00:15', '01:15']);
 });
