@@ -40,10 +40,9 @@ export async function* readReportRows(
 ): AsyncGenerator<AnsweredRow, void> {
   let page: Parameters | undefined = parameters;
   while (page) {
-    const parameters: Parameters = page;
     const idle = createIdleLimit(request.timeoutMs);
     try {
-      const response: Response = await request.send(report, parameters, {
+      const response: Response = await request.send(report, page, {
         headers: { accept: 'application/x-ndjson' },
         signal,
         read: async (given) => given,
@@ -51,7 +50,7 @@ export async function* readReportRows(
       });
       for await (const line of readNdjsonLines(idle.watch(response.body ?? new ReadableStream())))
         yield rowOf(line, report);
-      page = nextPage(report, parameters, response.headers.get('wattline-next'));
+      page = nextPage(report, page, response.headers.get('wattline-next'));
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof TransientError || error instanceof TerminalError) throw error;
