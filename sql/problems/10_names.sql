@@ -109,18 +109,24 @@ SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FR
 -- Returns sources that two streams of a table fill: one by `as`, the other because its messages name them.
 -- Columns:
 --   position                of the stream with as
---   source, device
---   field, other_position   of the other stream
-SELECT json_extract(own.settings, '$.position')::INTEGER AS position, series.source,
-  min(series.device)::VARCHAR AS device,
-  min(json_extract_string(other.settings, '$.field')) AS field,
-  min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
-FROM energy_stream AS own
-JOIN energy_stream AS other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
-  AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
-JOIN series ON series.stream_id = other.stream_id AND series.source = json_extract_string(own.settings, '$.as')
-WHERE own.settings IS NOT NULL
-GROUP BY position, series.source
+--   source
+--   device                  the first one with readings of the other stream
+--   field, other_position   of the other stream, the first of several
+SELECT position, source, clash.device, clash.field, clash.position AS other_position
+FROM (
+  SELECT json_extract(own.settings, '$.position')::INTEGER AS position, series.source,
+    min({
+      position: json_extract(other.settings, '$.position')::INTEGER,
+      device: series.device::VARCHAR,
+      field: json_extract_string(other.settings, '$.field')
+    }) AS clash
+  FROM energy_stream AS own
+  JOIN energy_stream AS other ON other.settings IS NOT NULL AND json_extract_string(other.settings, '$.as') IS NULL
+    AND json_extract_string(other.settings, '$.table') = json_extract_string(own.settings, '$.table')
+  JOIN series ON series.stream_id = other.stream_id AND series.source = json_extract_string(own.settings, '$.as')
+  WHERE own.settings IS NOT NULL
+  GROUP BY position, series.source
+)
 ORDER BY position;
 
 -- name: find_merged_sources
