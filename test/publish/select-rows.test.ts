@@ -234,6 +234,30 @@ test('a role names the source that contains its source, or the site', async () =
   ]);
 });
 
+test('a file of messages has those of its table, its batches and its store times, in their order', async () => {
+  const row = (
+    offset: number,
+    more: Partial<Record<'batch' | 'table' | 'store' | 'event' | 'device', number>>,
+  ) => {
+    const { batch = 9, table = 5, store = november, event = 0, device = 1 } = more;
+    return `(${offset}, ${batch}, ${table}, 0, '${deviceId(device)}', ${event}, ${store}, [], [])`;
+  };
+  const rows = await warehouse().transaction(async (connection) => {
+    await connection.run(
+      `INSERT INTO message (stream_offset, batch_id, table_id, kind, device, event_time_ms, store_time_ms, field_ids, numbers) VALUES
+        ${row(9, {})}, ${row(1, {})}, ${row(2, { device: 2 })}, ${row(3, { event: 1 })}, ${row(4, { batch: 10, store: december - 1 })},
+        ${row(5, { batch: 8 })}, ${row(6, { batch: 11 })}, ${row(7, { table: 6 })},
+        ${row(8, { store: november - 1 })}, ${row(10, { store: december })}`,
+    );
+    const batches = { after_batch_id: 8n, through_batch_id: 10n };
+    const file = { ...ofNovember, ...batches, table_id: 5, table_name: 't' };
+    const found = await queryText(connection, selectOf('messages'), file);
+    await connection.run('DELETE FROM message');
+    return found;
+  });
+  expect(rows.map(({ stream_offset }) => Number(stream_offset))).toEqual([1, 4, 9, 3, 2]);
+});
+
 test('messages have the name of their kind, and an unknown kind is called so', async () => {
   const rows = await warehouse().transaction(async (connection) => {
     await connection.run(
