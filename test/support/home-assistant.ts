@@ -26,6 +26,8 @@ export interface HomeAssistantServer {
   unknown?: string;
   /** The answer in place of the rows of statistics. */
   rows?: unknown;
+  /** The answer in place of the list of statistics. */
+  listed?: unknown;
   /** Called before a command is answered. It can end the connection. */
   onCommand?: (command: { type: string }, socket: WebSocket) => void;
 }
@@ -150,17 +152,19 @@ function answerTo(
       return { result: { id: 'a1b2', name: 'Ada', is_owner: false, is_admin: at.isAdministrator } };
     case 'recorder/list_statistic_ids':
       return {
-        result: [...at.statistics].map(([statistic_id, { unit, kind, name }]) => ({
-          statistic_id,
-          display_unit_of_measurement: unit,
-          has_mean: kind === 'mean',
-          mean_type: kind === 'mean' ? 1 : 0,
-          has_sum: kind === 'sum',
-          name,
-          source: statistic_id.includes(':') ? statistic_id.split(':')[0] : 'recorder',
-          statistics_unit_of_measurement: unit,
-          unit_class: unit.endsWith('h') ? 'energy' : unit.endsWith('W') ? 'power' : null,
-        })),
+        result:
+          at.listed ??
+          [...at.statistics].map(([statistic_id, { unit, kind, name }]) => ({
+            statistic_id,
+            display_unit_of_measurement: unit,
+            has_mean: kind === 'mean',
+            mean_type: kind === 'mean' ? 1 : 0,
+            has_sum: kind === 'sum',
+            name,
+            source: statistic_id.includes(':') ? statistic_id.split(':')[0] : 'recorder',
+            statistics_unit_of_measurement: unit,
+            unit_class: unit.endsWith('h') ? 'energy' : unit.endsWith('W') ? 'power' : null,
+          })),
       };
     case 'recorder/statistics_during_period':
       return { result: at.rows ?? rowsOf(at, asked as Asked<typeof type>) };
