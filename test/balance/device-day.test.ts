@@ -28,23 +28,26 @@ interface Source {
   mixed?: boolean;
   /** Sources of the device without a role. One of them makes the day undeclared. */
   lacking?: number;
+  role?: null;
+  /** It has a role on other days. */
+  lacksRole?: boolean;
 }
 
 /** The day of a device from its sources. */
 async function dayOf(...sources: Source[]) {
   const rows = sources.map(
     ({ counts = true, wh = 1, part = 'whole', coverage = 1, status = 'final', version = 1, ...more }) =>
-      `(${counts}, ${wh}::BIGINT, '${part}', ${coverage}::DOUBLE, '${status}', ${version}, ${more.computed ?? 0}, '${more.flags ?? ''}', ${more.counting ?? 1}, ${more.mixed ?? false}, ${more.lacking ?? 0})`,
+      `(${counts}, ${wh}::BIGINT, '${part}', ${coverage}::DOUBLE, '${status}', ${version}, ${more.computed ?? 0}, '${more.flags ?? ''}', ${more.counting ?? 1}, ${more.mixed ?? false}, ${more.lacking ?? 0}, ${more.role === null ? 'NULL' : "'production'"}, ${more.lacksRole ?? false})`,
   );
   const [day] = await read(
     {
       source_day: `SELECT DATE '2026-11-20' AS day, DATE '2026-11-20' AS reported_day, 1 AS device, counts, part,
-        'production' AS role, is_mixed, counting AS counting_sources, lacking_sources, 0 AS lacking_max,
-        false AS lacks_with_energy, wh AS energy_wh, 30 AS rise_wh, 20 AS fall_wh,
+        role, is_mixed, counting AS counting_sources, lacking_sources, 0 AS lacking_max,
+        lacks_with_energy, wh AS energy_wh, 30 AS rise_wh, 20 AS fall_wh,
         ['total_energy'] AS methods, list_filter(split(flags, ' '), lambda flag: flag <> '') AS flags, coverage,
         status, version, computed AS computed_at
         FROM (VALUES ${rows.join(', ')}) AS row (counts, wh, part, coverage, status, version, computed, flags, counting,
-          is_mixed, lacking_sources)`,
+          is_mixed, lacking_sources, role, lacks_with_energy)`,
     },
     'balance/sum_device_day',
   );
@@ -97,6 +100,8 @@ test('without a source that counts the energy is unknown, and the other facts ar
 test('a device is incomplete if a source that should count has no energy', async () => {
   expect((await dayOf({ counting: 2 })).flags).toBe("['incomplete']");
   expect((await dayOf({ counting: 2 }, { counting: 2 })).flags).toBe('[]');
+  // A source without a role does not stand for one that should count.
+  expect((await dayOf({ counting: 2 }, { counting: 2, role: null })).flags).toBe("['incomplete']");
   expect(await dayOf({ wh: 5 }, { wh: null })).toMatchObject({ wh: null, flags: "['incomplete']" });
 });
 
@@ -108,6 +113,11 @@ test('a device can be incomplete, mixed and undeclared on one day, beside the fl
   expect(await flagsOf({ counting: 2, mixed: true })).toBe("['incomplete', 'mixed']");
   expect(await flagsOf({ counting: 2, lacking: 1 })).toBe("['incomplete', 'undeclared']");
   expect(await flagsOf({ mixed: true, lacking: 1 })).toBe("['mixed', 'undeclared']");
+});
+
+test('a source with energy that has a role on other days only makes the day undeclared', async () => {
+  expect((await dayOf({}, { counts: false, lacksRole: true })).flags).toBe("['undeclared']");
+  expect((await dayOf({}, { counts: false, lacksRole: false })).flags).toBe('[]');
 });
 
 test('of a net register the part that counts is added', async () => {

@@ -141,6 +141,18 @@ test('a declaration holds from its first to its last day, and the source lacks a
     ['roof', 4, null, null, false, 0, true],
     ['roof', null, 1, null, false, 0, true],
   ]);
+  const daysOf = async (from?: number, to?: number) =>
+    read('day(valid_from), day(valid_to), role', {
+      spans: [['roof', 'production', undefined, undefined, from, to]],
+    });
+  expect(await daysOf(2)).toEqual([
+    [2, null, 'production'],
+    [null, 1, null],
+  ]);
+  expect(await daysOf(undefined, 3)).toEqual([
+    [4, null, null],
+    [null, 3, 'production'],
+  ]);
 });
 
 test('a day of a source has what holds on it, and a source that is not declared counts as a whole', async () => {
