@@ -35,6 +35,7 @@ test.each<[about: string, text: string, device: object, id: string | undefined]>
   ['an unknown name that gives an id', 'cellar', { unknown: 'derive' }, derivedId(workgroup.id, 'cellar')],
   ['a known name, even if others give an id', 'yard', { unknown: 'derive' }, yard],
   ['almost a UUID', roof.slice(1), {}, undefined],
+  ['a UUID with more behind it', `${roof}-1`, {}, undefined],
 ])('the device of %s', (_, text, device, id) => {
   const { find } = devicesOf({ column: 'meter', ...device });
   const words = id === undefined ? undefined : wordsOf(id);

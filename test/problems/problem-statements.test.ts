@@ -2,31 +2,20 @@ import { expect, test } from 'vitest';
 import { deviceId } from '../support/messages.ts';
 import {
   intervals,
-  openProblemTables,
+  message,
+  messages,
+  names,
+  openStatementTables,
   other,
   own,
   series,
   stream,
   streams,
   type TableRows,
-} from './problem-tables.ts';
+} from '../warehouse/statement-tables.ts';
 
 const HOUR_MS = 3_600_000;
-const found = openProblemTables();
-
-const names = (...texts: string[]): TableRows => [
-  'name_id, name',
-  ...texts.map((text, id) => `${id}, '${text}'`),
-];
-/** A message of table 0, in the order of its number. */
-const message = (
-  order: number,
-  { kind = 0, table = 0, device = `'${own}'`, source = 'NULL', fields = '[]', other = 'NULL' } = {},
-) => `${order}, ${order}, ${kind}, ${table}, ${device}, ${source}, ${fields}, [], ${other}, 0, 0`;
-const messages = (...rows: string[]): TableRows => [
-  'batch_id, stream_offset, kind, table_id, device, source_id, field_ids, numbers, other, event_time_ms, store_time_ms',
-  ...rows,
-];
+const found = openStatementTables();
 
 test('a stream has the number of its series, and with a modulus the highest index of the newest time', async () => {
   const rows = await found(
@@ -50,7 +39,7 @@ test('a stream has the number of its series, and with a modulus the highest inde
         `3, ${HOUR_MS + 1}, 0, 0, 0, 700`,
       ),
     },
-    'find_streams',
+    'problems/find_streams',
     { newest_ms: HOUR_MS },
   );
   expect(rows).toEqual([
@@ -95,8 +84,8 @@ test('rejected readings are added up by table, device, source and field, with th
     ['grid', 'total', own, 'b', 'negative', 9, '-2'],
     ['solar', 'total', other, 'b', 'future', 1, '7'],
   ];
-  expect(await found(tables, 'find_rejected', { rows_max: 9 })).toEqual(rows);
-  expect(await found(tables, 'find_rejected', { rows_max: 2 })).toEqual(rows.slice(0, 2));
+  expect(await found(tables, 'problems/find_rejected', { rows_max: 9 })).toEqual(rows);
+  expect(await found(tables, 'problems/find_rejected', { rows_max: 2 })).toEqual(rows.slice(0, 2));
 });
 
 for (const [what, isFound, identity, source, table] of [
@@ -129,7 +118,7 @@ for (const [what, isFound, identity, source, table] of [
       series: series(`1, 1, '${own}', '${source}', 0, 0, 1`, `2, 1, '${other}', 'x', 0, 0, 1`),
       rejected_reading: rejected([`'${own}', 'b', 'total'`, 'negative', 1, '1', '-1']),
     };
-    expect(await found(tables, 'find_rejected', { rows_max: 9 })).toHaveLength(isFound ? 1 : 0);
+    expect(await found(tables, 'problems/find_rejected', { rows_max: 9 })).toHaveLength(isFound ? 1 : 0);
   });
 
 test('tables of telemetry are listed, those with a similar name first, and then by name', async () => {
@@ -140,7 +129,7 @@ test('tables of telemetry are listed, those with a similar name first, and then 
       message(9, { table: 3, kind: 2 }),
     ),
   };
-  expect(await found(tables, 'find_tables', { table: 'SOLER' })).toEqual([
+  expect(await found(tables, 'problems/find_tables', { table: 'SOLER' })).toEqual([
     ['Soler', 1],
     ['solar', 2],
     ['grid', 1],
@@ -158,7 +147,11 @@ test('fields of the newest telemetry of a table are listed, those with a similar
       message(5, { fields: '[5]', kind: 1 }),
     ),
   };
-  const rows = await found(tables, 'find_fields', { table: 'solar', field: 'TOTALS', messages_max: 2 });
+  const rows = await found(tables, 'problems/find_fields', {
+    table: 'solar',
+    field: 'TOTALS',
+    messages_max: 2,
+  });
   expect(rows).toEqual([['totals'], ['total'], ['power']]);
 });
 
@@ -178,7 +171,12 @@ test('units of the newest telemetry of a table are listed by name, each once', a
     ),
   };
   const unitsOf = (units_max: number) =>
-    found(tables, 'find_units', { table: 'solar', unit_pointer: '/unit', messages_max: 5, units_max });
+    found(tables, 'problems/find_units', {
+      table: 'solar',
+      unit_pointer: '/unit',
+      messages_max: 5,
+      units_max,
+    });
   expect(await unitsOf(9)).toEqual([['MWh'], ['kWh']]);
   expect(await unitsOf(1)).toEqual([['MWh']]);
 });
@@ -191,7 +189,7 @@ test('the sources of each device are listed by name, each once', async () => {
       ),
     ),
   };
-  const rows = await found(tables, 'find_sources');
+  const rows = await found(tables, 'problems/find_sources');
   expect(new Map(rows.map(([device, sources]) => [device, (sources as { items: string[] }).items]))).toEqual(
     new Map([
       [own, ['a', 'b']],
@@ -222,7 +220,7 @@ test('a source clashes if another stream of its table without as has it, and the
       `8, 8, '${own}', 'export', 0, 0, 1`,
     ),
   };
-  expect(await found(tables, 'find_source_clashes')).toEqual([
+  expect(await found(tables, 'problems/find_source_clashes')).toEqual([
     [0, 'import', other, 'g', 1],
     [3, 'import', other, 'g', 1],
   ]);
@@ -251,7 +249,7 @@ test('sources are merged if the newest messages of a device name a field with se
   };
   const mergedOf = async (devices_max: number) => {
     const parameters = { table: 'solar', field: 'total', messages_max: 8, devices_max };
-    const rows = await found(tables, 'find_merged_sources', parameters);
+    const rows = await found(tables, 'problems/find_merged_sources', parameters);
     return rows.map(([device, sources]) => [device, (sources as { items: string[] }).items]);
   };
   expect(await mergedOf(9)).toEqual([

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
   intervals,
-  openProblemTables,
+  openStatementTables,
   other,
   own,
   series,
   stream,
   streams,
   type TableRows,
-} from './problem-tables.ts';
+} from '../warehouse/statement-tables.ts';
 
-const found = openProblemTables();
+const found = openStatementTables();
 
 /** A register and power of one source, with an interval of each. */
 function still({
@@ -53,7 +53,7 @@ for (const [what, isFound, more] of [
   ['cannot show the power in its resolution', false, { resolution: 5.05 }],
 ] as const)
   test(`a register stands still: ${isFound ? 'one' : 'none'} that ${what}`, async () => {
-    const rows = await found(still(more), 'find_still_registers', stillLimits);
+    const rows = await found(still(more), 'problems/find_still_registers', stillLimits);
     expect(rows).toEqual(isFound ? [[4, own, 'a', 101]] : []);
   });
 
@@ -77,7 +77,7 @@ test('registers of which one stands still are sorted, and only the first ones ar
     series: series(...registers.flatMap((one) => one.series)),
     interval_energy: intervals(...registers.flatMap((one) => one.intervals)),
   };
-  const rows = await found(tables, 'find_still_registers', { ...stillLimits, rows_max: 3 });
+  const rows = await found(tables, 'problems/find_still_registers', { ...stillLimits, rows_max: 3 });
   expect(rows).toEqual([
     [4, own, 'z', 101],
     [4, other, 'a', 101],
@@ -132,8 +132,10 @@ test('intervals beyond maxPower are counted in the newest time, if they are enou
     [4, own, 'a', 900, 2, 3],
     [4, other, 'a', 900, 2, 4],
   ];
-  expect(await found(tables, 'find_beyond_power', { ...limits, rows_max: 9 })).toEqual(rows);
-  expect(await found(tables, 'find_beyond_power', { ...limits, rows_max: 1 })).toEqual(rows.slice(0, 1));
+  expect(await found(tables, 'problems/find_beyond_power', { ...limits, rows_max: 9 })).toEqual(rows);
+  expect(await found(tables, 'problems/find_beyond_power', { ...limits, rows_max: 1 })).toEqual(
+    rows.slice(0, 1),
+  );
 });
 
 const FOREVER_MS = 1_000;
@@ -170,7 +172,7 @@ for (const [what, at, event] of [
   ['an earlier reset', null, ['reset', 0, 0, 500_000, 500]],
 ] as const)
   test(`the unit of a register has ${at === null ? 'not ' : ''}changed: ${what}`, async () => {
-    const rows = await found(changes([...event]), 'find_unit_changes', changeLimits);
+    const rows = await found(changes([...event]), 'problems/find_unit_changes', changeLimits);
     expect(rows).toEqual(at === null ? [] : [[4, own, 'a', at, event[3], event[4]]]);
   });
 
@@ -180,7 +182,9 @@ test('of several changes of a unit the last one is read', async () => {
     ['rebase', 50, 60, 700, 700_000],
     ['reset', 55, 58, 600_000, 600],
   );
-  expect(await found(tables, 'find_unit_changes', changeLimits)).toEqual([[4, own, 'a', 60, 700, 700_000]]);
+  expect(await found(tables, 'problems/find_unit_changes', changeLimits)).toEqual([
+    [4, own, 'a', 60, 700, 700_000],
+  ]);
 });
 
 test('a day contradicts in the newest days, if there are enough of them and the stream is configured', async () => {
@@ -214,6 +218,8 @@ test('a day contradicts in the newest days, if there are enough of them and the 
     [4, own, 'a', 2, '2026-11-20'],
     [4, other, 'a', 2, '2026-11-19'],
   ];
-  expect(await found(tables, 'find_contradicted', { ...limits, rows_max: 9 })).toEqual(rows);
-  expect(await found(tables, 'find_contradicted', { ...limits, rows_max: 1 })).toEqual(rows.slice(0, 1));
+  expect(await found(tables, 'problems/find_contradicted', { ...limits, rows_max: 9 })).toEqual(rows);
+  expect(await found(tables, 'problems/find_contradicted', { ...limits, rows_max: 1 })).toEqual(
+    rows.slice(0, 1),
+  );
 });
