@@ -74,6 +74,25 @@ test('statistics without rows have no file', async () => {
   expect(await fetched({ none }, { until: '2026-01-01' })).toEqual({});
 });
 
+test('only the hours of the days that are asked for are taken, whatever the server answers', async () => {
+  const server = await startHomeAssistant();
+  const homeAssistant = await connectHomeAssistant(server, new AbortController().signal);
+  const hours = ['2026-01-04T23:00Z', '2026-01-05T00:00Z', '2026-01-05T23:00Z', '2026-01-06T00:00Z'];
+  server.rows = {
+    pv: hours.map((time) => ({ start: Date.parse(time), end: Date.parse(time) + 3_600_000, sum: 1 })),
+  };
+  const chosen = [
+    { id: 'pv', name: null, kind: 'energy', unit: 'kWh', device: DEVICE, source: 'pv' },
+  ] as const;
+  const range = { from: '2026-01-05', until: '2026-01-05' };
+  const [path] = await fetchStatistics(homeAssistant, chosen, range, { folder: tempDir() });
+  homeAssistant.close();
+  expect(readFileSync(path!, 'utf8').split('\n').slice(1, -1)).toEqual([
+    `2026-01-05T01:00:00.000Z,${DEVICE},pv,1,`,
+    `2026-01-06T00:00:00.000Z,${DEVICE},pv,1,`,
+  ]);
+});
+
 test('more than 20 statistics are asked for in several requests', async () => {
   const one = { unit: 'W', kind: 'mean', start: '2026-01-05T00:00Z', values: [5] } as const;
   const many = Object.fromEntries(Array.from({ length: 41 }, (_, index) => [`sensor.${index}`, one]));
