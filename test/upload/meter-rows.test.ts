@@ -247,6 +247,18 @@ test.each([
     /^3:energy_kwh: overlaps the interval of line 2/,
   ],
   [
+    'an interval that overlaps one before the last one',
+    `${times('2026-01-01T00:00Z', '2026-01-01T04:00Z')}\nGRID-1,2026-01-01T01:00Z,2026-01-01T02:00Z,1\nGRID-1,2026-01-01T03:00Z,2026-01-01T05:00Z,1`,
+    {},
+    /^4:energy_kwh: overlaps the interval of line 2/m,
+  ],
+  [
+    'a text that is too long for a unit',
+    `${heading.replace('_kwh', '')},unit\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,${'k'.repeat(21)}`,
+    {},
+    /^2:unit: "k{21}" is not a unit of energy, such as kWh$/,
+  ],
+  [
     'an interval twice',
     `${times('2026-01-01T00:00Z', '2026-01-01T01:00Z')}\n\nGRID-1,2026-01-01T01:00+01:00,2026-01-01T02:00+01:00,1`,
     {},
