@@ -280,6 +280,25 @@ test('intervals of the names with most energy come first, of either sign, and th
   expect(rows).toEqual([{ members: '"a":[-10,null],"others":[2,5,null]' }]);
 });
 
+test('of names with the same energy the first by name comes first', async () => {
+  const names = ['c', 'b', 'a', 'd'];
+  const profile: [string, ...string[]] = [
+    'day, name, at_ms, energy_wh',
+    ...names.map((name) => `DATE '2026-01-01', '"${name}"', 0, 5`),
+  ];
+  const energy: [string, ...string[]] = [
+    'period, name, energy_wh, is_mixed, is_undeclared, is_incomplete',
+    ...names.map((name) => `'2026-01-01', '"${name}"', 5, false, false, false`),
+  ];
+  const asked = { parameters: { top: 2n }, columns: 'decode(members) AS members' };
+  expect(await read('report/answer_top_intervals', { profile }, asked)).toEqual([
+    { members: '"a":[5],"b":[5],"others":[10]' },
+  ]);
+  expect(await read('report/answer_top', { energy }, asked)).toEqual([
+    { members: '"a":5,"b":5,"others":10' },
+  ]);
+});
+
 test('the name of a source is text in JSON', async () => {
   const rows = await read(
     'report/answer_intervals_by_source',
