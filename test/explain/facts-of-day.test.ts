@@ -44,7 +44,9 @@ const warehouse = shared(async () => {
         (2, '${day}', '${device}', 'pv', 4, 5), (2, '2026-11-19', '${device}', 'pv', 1, 2), (3, '${day}', '${device}', 'load', 1, 2)`,
       `INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
         VALUES ('${day}', '${device}', 'pv', 5, 'total_energy', 0, 1, 1, 0, 1, 'final', ['stream']),
-          ('${day}', '${device}', 'load', 9, 'total_energy', 0, 1, 1, 0, 1, 'final', ['stream'])`,
+          ('${day}', '${device}', 'load', 9, 'total_energy', 0, 1, 1, 0, 1, 'final', ['stream']),
+          ('2026-11-19', '${device}', 'pv', 7, 'total_energy', 0, 1, 1, 20, 1, 'final', ['stream']),
+          ('2026-11-19', '${device}', 'pv', 6, 'total_energy', 0, 1, 2, 10, 1, 'final', ['stream'])`,
     ])
       await connection.run(statement);
   });
@@ -84,5 +86,15 @@ test('the version of a day that is in the history too is listed once, with its c
   const rows = await read('find_versions', { device, source: 'pv', day });
   expect(rows.map(({ version, energy_wh, causes }) => [version, energy_wh, String(causes)])).toEqual([
     [1, 5, "['stream']"],
+  ]);
+});
+
+test('versions are in the order of their numbers, even if the clock was set back between them', async () => {
+  const rows = await read('find_versions', { device, source: 'pv', day: '2026-11-19' });
+  // The current day has the first version again.
+  expect(rows.map(({ version, energy_wh }) => [version, energy_wh])).toEqual([
+    [1, 5],
+    [1, 7],
+    [2, 6],
   ]);
 });

@@ -130,6 +130,16 @@ test('the runs of a period in a folder are its revisions, and not those of its d
   expect(await ledger.runsOf('2026')).toEqual([]);
 });
 
+test('a run that is delivered stays so when it is saved again, as when a correction makes it outdated', async () => {
+  const ledger = openFolderLedger(tempDir(), 'daily');
+  await ledger.save(delivered('2026-11-19', { state: 'waiting' }));
+  expect((await ledger.pending()).map(runName)).toEqual(['2026-11-19']);
+  await ledger.save(delivered('2026-11-19'));
+  await ledger.save(delivered('2026-11-19', { attempts: 2 }));
+  expect(await ledger.pending()).toEqual([]);
+  expect((await ledger.runs()).map(({ attempts }) => attempts)).toEqual([2]);
+});
+
 test('a run that is delivered and still pending, as after a crash, is delivered', async () => {
   const dataDir = tempDir();
   const ledger = openFolderLedger(dataDir, 'daily');

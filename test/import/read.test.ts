@@ -201,6 +201,25 @@ test('a value a row: the row names the field', async () => {
   expect(counts.rejected).toEqual({ bad_field: 1, no_number: 1 });
 });
 
+test('where clocks repeat an hour, each device, source and field has its own order', async () => {
+  const times = async (rows: readonly string[], mapping: Partial<MappingInput>) => {
+    const file = csv('time,device,source,field,value', ...rows.map((row) => `2026-10-25 ${row}`));
+    const { fields: _, ...rest } = plain;
+    const read = await preview(file, {
+      ...rest,
+      time: { column: 'time', zone: 'Europe/Berlin' },
+      long: { field: 'field', value: 'value' },
+      ...mapping,
+    });
+    return read.rows.map(({ time }) => time.slice(11, 16));
+  };
+  const rows = [`02:30,${DEVICE},a,e,1`, `02:30,${DEVICE},a,e,2`];
+  const [device, source] = [{ column: 'device' }, { column: 'source' }];
+  expect(await times(rows, { device, source })).toEqual(['00:30', '01:30']);
+  for (const other of [`${OTHER_DEVICE},a,e`, `${DEVICE},b,e`, `${DEVICE},a,p`])
+    expect(await times([rows[0]!, `02:30,${other},2`], { device, source })).toEqual(['00:30', '00:30']);
+});
+
 describe('files', () => {
   const lines = 'time,a\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:10Z,2\n';
   const objects = '{"time":"2024-01-01T00:00:00Z","a":1}\n{"time":"2024-01-01T00:00:10Z","a":2}\n';
