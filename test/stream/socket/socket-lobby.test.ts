@@ -191,6 +191,34 @@ test('a connection that opens after its place was given up is closed', async () 
   expect(closed).toEqual([true]);
 });
 
+test('a connection whose place is given up is closed at once, without waiting for what it does not read', async () => {
+  const { startTimer, advance } = createTestClock();
+  const lobby = createLobby({
+    connectionsMax: 2,
+    waitingPerAddressMax: 10,
+    waitingMsMax: 5_000,
+    countInside: () => 0,
+    startTimer,
+  });
+  const closed: Array<[name: string, discard: boolean]> = [];
+  const arrive = (name: string) => {
+    const request = new IncomingMessage(new Socket());
+    expect(lobby.enter(request)).toBeUndefined();
+    lobby.noteOpened(request, { once: () => undefined, close: (discard) => closed.push([name, discard]) });
+    return request;
+  };
+  arrive('first');
+  const second = arrive('second');
+  arrive('third');
+  expect(closed).toEqual([['first', true]]);
+  lobby.letIn(second);
+  await advance(5_000);
+  expect(closed).toEqual([
+    ['first', true],
+    ['third', true],
+  ]);
+});
+
 test('a connection is refused if all places are taken by connections that have authenticated', () => {
   let inside = 2;
   const lobby = createLobby({
