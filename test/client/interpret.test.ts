@@ -1,4 +1,4 @@
-import { deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
@@ -154,7 +154,11 @@ describe('batches', () => {
     const plain = Buffer.from(encodeCbor([message]));
     for (const [contentEncoding, bytes] of [
       ['gzip', gzipSync(plain)],
+      ['x-gzip', gzipSync(plain)],
       ['deflate', deflateSync(plain)],
+      ['br', brotliCompressSync(plain)],
+      ['zstd', zstdCompressSync(plain)],
+      ['identity', plain],
     ] as const) {
       expect(interpret(bytes, { contentEncoding })).toMatchObject({ kind: 'batch' });
     }
