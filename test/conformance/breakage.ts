@@ -27,6 +27,14 @@ export const onError = (code: string, change: (answer: Returning, passing: Passi
     if (answer.body.error === code) change(answer, passing);
   },
 });
+/** Changes every answer to a timestamp in the future. `newest` is the newest message that was read before. */
+export const onFuture = (change: (newest: Record<string, unknown>) => object): Breakage => {
+  let newest: Record<string, unknown> | undefined;
+  return onBatch((answer) => {
+    if (answer.body.clamped === 'future' && newest) Object.assign(answer.body, change(newest));
+    newest = answerMessages(answer).at(-1) ?? newest;
+  });
+};
 export const onQuery = (change: (query: URLSearchParams, passing: Passing) => void): Breakage => ({
   request: (passing) => change(passing.query, passing),
 });

@@ -6,6 +6,7 @@ import {
   ofSample,
   onBatch,
   onError,
+  onFuture,
   onQuery,
   patch,
   refuse,
@@ -311,6 +312,16 @@ export const readCases: Case[] = [
     ...onBatch(({ body }) => {
       if (body.clamped === 'future') delete body.clamped;
     }),
+  },
+  {
+    name: 'a timestamp in the future brings the newest message again',
+    fails: ['timestamp.future'],
+    ...onFuture((newest) => ({ messages: [newest] })),
+  },
+  {
+    name: 'a timestamp in the future leads to the newest message, not past it',
+    fails: ['timestamp.future'],
+    ...onFuture((newest) => ({ nextOffset: newest.offset })),
   },
   {
     name: 'clamped is always there',
