@@ -94,7 +94,6 @@ export function exchange(
           if (stopped) given.abort(stopped);
         },
         onResponseStart(_controller, statusCode, responseHeaders) {
-          if (statusCode < 200) return;
           status = statusCode;
           headers = responseHeaders;
           const announced = Number(responseHeaders['content-length'] ?? 0);
