@@ -52,3 +52,39 @@ test('a server that is refused keeps no connection', async () => {
       .split('\n').length;
   await until('only the client of the test is left', async () => (await clients()) === 1, 5_000);
 });
+
+test('settings that may lose messages are a warning for the stream, and none for the queue', async () => {
+  const careless = await startRedis({ 'maxmemory-policy': 'allkeys-lru' });
+  onTestFinished(() => careless.stop());
+  const warned: string[] = [];
+  const warn = (facts: object, event: string) => warned.push(`${event} ${JSON.stringify(facts)}`);
+  const logger = Object.assign(Object.create(silentLogger), { warn });
+  for (const use of ['queue', 'stream'] as const) {
+    const connection = await openRedisConnection({ url: careless.url, use, logger });
+    onTestFinished(() => connection.close());
+    expect(warned).toHaveLength(use === 'queue' ? 0 : 1);
+    expect((await connection.settings()).problems).toHaveLength(2);
+  }
+  expect(warned[0]).toMatch(/^stream.redis-may-lose-messages .*maxmemory-policy is allkeys-lru/);
+});
+
+test.each([
+  [{}, 'RedisUnreachable', 'start it, or set stream.redisUrl'],
+  [{ use: 'queue' as const }, 'QueueUnreachable', 'start it, or set queue.redisUrl'],
+  [
+    { sentinels: ['redis://127.0.0.1:1'] },
+    'RedisUnreachable',
+    'stream.redisSentinels must name the sentinels that watch localhost, the host of stream.redisUrl',
+  ],
+])('a server that cannot be reached says which setting to look at: %j', async (more, code, advice) => {
+  const url = 'redis://localhost:1';
+  const opening = openRedisConnection({ url, logger: silentLogger, ...more });
+  await expect(opening).rejects.toMatchObject({ code, message: expect.stringContaining(advice) });
+});
+
+test('no keys are no values, without a command', async () => {
+  const connection = await openRedisConnection({ url: server.url, logger: silentLogger });
+  connection.close();
+  expect(await connection.values([])).toEqual([]);
+  await expect(connection.values(['key'])).rejects.toMatchObject({ code: 'RedisUnreachable' });
+});
