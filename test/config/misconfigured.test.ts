@@ -156,6 +156,12 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
       'has 100000 values; write 100000',
     ],
     [
+      'the largest number of a register of three digits',
+      { ...register, modulus: 999, maxPower: '1 W' },
+      ['modulus'],
+      'has 1000 values; write 1000',
+    ],
+    [
       'a modulus without maxPower',
       { ...register, modulus: 100_000 },
       ['maxPower'],
@@ -211,10 +217,7 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
 
   test('a register epoch for a source that the field is not booked to', () => {
     const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
-    const registerChanges = [
-      { ...epoch, source: 'default' },
-      { ...epoch, source: 'import' },
-    ];
+    const registerChanges = [{ ...epoch, source: 'default' }, { ...epoch, source: 'import' }, epoch];
     expect(streamWarningsOf({ ...register, as: 'import', registerChanges })).toEqual({
       'energyStreams.0.registerChanges.0.source': expect.stringContaining('write import, or remove source'),
     });
@@ -246,6 +249,13 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
     ]);
   });
 
+  test('the total source of a device itself, which counts before that of the workgroup', () => {
+    const devices = [{ id: DEVICE, sources: ['roof', 'own'], totalSource: 'own' }];
+    expect(warningsOf({ energyStreams: [register], devices, totalSource: 'roof' })).toEqual({
+      'devices.0.sources': expect.stringContaining('"own" is the total source'),
+    });
+  });
+
   test('no warning for the configuration of the README and for a plain one', () => {
     // Some blocks of the README have no energy streams.
     for (const block of readmeBlocks('yaml').filter((text) => text.includes('energyStreams'))) {
@@ -254,6 +264,7 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
       const home = workgroupSchema.parse(file.workgroups?.[0] ?? file);
       expect(workgroupWarnings(home)).toEqual([]);
     }
-    expect(streamWarningsOf(register, power, { ...power, field: 'out', direction: 'negative' })).toEqual({});
+    const plain = { ...register, modulus: 99, maxPower: '1 W' };
+    expect(streamWarningsOf(plain, power, { ...power, field: 'out', direction: 'negative' })).toEqual({});
   });
 });
