@@ -91,6 +91,14 @@ test('an issued and a revoked token are recorded in each of its workgroups, by i
   expect(noted()).toHaveLength(1);
 });
 
+test('the record of a token for device groups has their names, and the one of another token has none', async () => {
+  const { access, issue, noted } = await setUp();
+  const scope = { permissions: ['search:read' as const], deviceGroups: ['roof', 'yard'] };
+  await access.issue({ subject: 'me', scopes: { home: scope }, lifetimeMs: HOUR_MS });
+  await issue(['search:read']);
+  expect(noted().map(({ data }) => data?.deviceGroups)).toEqual(['roof, yard', undefined]);
+});
+
 test('the first use of a token is recorded once for each workgroup, in any process', async () => {
   const { issue, attempt, noted, createGate, clock } = await setUp();
   const { token, tokenId } = await issue(['search:read'], ['home', 'other']);

@@ -95,7 +95,9 @@ test('a process with an older configuration is printed with the reason', () => {
   ]);
   // Reports have an address, too.
   const report = answer({ url: 'http://a' }, ['report']);
-  expect(streamUrl([silent, report, answer({ url: 'http://b' }, ['stream', 'worker'])])).toBe('http://b');
+  const starting = answer({}, ['stream']);
+  const stream = answer({ url: 'http://b' }, ['stream', 'worker']);
+  expect(streamUrl([silent, report, starting, stream])).toBe('http://b');
   expect(streamUrl([silent, report])).toBeUndefined();
 });
 

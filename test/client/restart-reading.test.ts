@@ -70,6 +70,29 @@ test('after four restarts a reader gives up, and a later start can help unless t
     expect(restart(none, failed({ aboutPosition }))).toMatchObject({ code: 'Http500', retryable });
 });
 
+test('another log has other offsets, so what is known of the old ones does not hide its messages', () => {
+  const before = { ...known, inclusive: true };
+  expect(inNewLog(before, { reason: 'recreated', epoch: 'two' })).toMatchObject({
+    ...{ epoch: 'two', lastOffset: undefined, inclusive: false },
+    gap: { reason: 'recreated', from: 500n, to: undefined, fromTimeMs: known.lastStoreTimeMs },
+  });
+  expect(inNewLog(before, { reason: 'recreated' }).epoch).toBeUndefined();
+  expect(inNewLog(before, { reason: 'expired', to: 900n })).toMatchObject({
+    ...{ epoch: 'one', lastOffset: known.lastOffset, inclusive: true },
+    gap: { reason: 'expired', from: 500n, to: 900n },
+  });
+});
+
+test('a gap begins where the first of several breaks has begun', () => {
+  const first = inNewLog(known, { reason: 'expired', to: 900n });
+  const moved: Position = { ...first, ask: { kind: 'offset', offset: 700n } };
+  expect(inNewLog(moved, { reason: 'recreated', epoch: 'two' }).gap).toMatchObject({
+    ...{ reason: 'recreated', from: 500n },
+  });
+  const unsure = at(500, { ask: { kind: 'oldest' } });
+  expect(inNewLog(unsure, { reason: 'rejected' }).gap).toMatchObject({ from: unsure.lastOffset });
+});
+
 test('a log that has lost its end keeps what lies before it, and gives later offsets again', () => {
   const lostTail = (tail: bigint) => inNewLog(known, { reason: 'lost_tail', tail });
   expect(lostTail(499n)).toMatchObject({ epoch: 'one', lastOffset: 498n, gap: { from: 500n, to: 499n } });

@@ -90,6 +90,25 @@ describe('a cron pattern', () => {
     );
   });
 
+  test.each([
+    ['5/20 */6 31/1 * *', '5,25,45 0,6,12,18 31 * *'],
+    ['59/9 1-10/3 1,15,1 * *', '59 1,4,7,10 1,15 * *'],
+    ['0 0 * jan-mar,DEC mon-fri', '0 0 * 1,2,3,12 1,2,3,4,5'],
+    ['0 0 * */5 5-7', '0 0 * 1,6,11 0,5,6'],
+    [
+      '0-0 0 */1 12/12 7',
+      '0 0 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31 12 0',
+    ],
+  ])('%s is %s in plain numbers', (text, plain) => {
+    expect(pattern(text).plain).toBe(plain);
+  });
+
+  test('its next instant can be eight years away, and some never come', () => {
+    const next = (text: string) => nextCronInstant(pattern(text), 'Etc/UTC', Date.UTC(2096, 2, 1));
+    expect(next('0 0 29 2 *')).toBe(Date.UTC(2104, 1, 29));
+    expect(next('0 0 29 feb mon')).toBe(Date.UTC(2097, 1, 4));
+  });
+
   test('returns the newest instants if there are more than the limit', () => {
     expect(between('0 * * * *', 'Etc/UTC', '2020-01-01T00:00Z', '2026-11-20T05:30Z', 2)).toEqual([
       '2026-11-20T04:00',
@@ -133,6 +152,9 @@ describe('a cron pattern', () => {
       ['0 6 * foo *', '"foo" is not valid as month'],
       ['0 9-6 * * *', '"9-6" is not valid as hour'],
       ['*/0 6 * * *', '"*/0" is not valid as minute'],
+      ['*-5 6 * * *', '"*-5" is not valid as minute'],
+      ['1,,2 6 * * *', '"1,,2" is not valid as minute'],
+      ['0 6 * * 6-8', '"6-8" is not valid as day of week'],
       ['0 6 L * *', '"l" is not valid as day of month'],
       ['0 6 * mon *', '"mon" is not valid as month'],
       ['0 0 31 2 *', 'never comes'],

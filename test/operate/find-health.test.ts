@@ -115,6 +115,11 @@ test('the worst finding comes first, and a finding that lasts is not reported tw
   ]);
 });
 
+test('a stage that fails is reported beside the lasting trouble of another one', () => {
+  const { findings } = findHealth({ ...well, troubles: [trouble], publish: { ...well.publish, lastError } });
+  expect(findings.map(({ message }) => message)).toEqual([trouble.message, `publish: ${lastError.message}`]);
+});
+
 test('at most 100 findings are reported', () => {
   const problems = Array.from({ length: 101 }, (_, index) => ({
     path: `devices.${index}`,

@@ -35,6 +35,10 @@ test('our own errors are shown unchanged on one line, with their details', () =>
     code: 'UpstreamFailed',
     message: 'the server is away: try later (device d-1, field total\\u001b[31m)',
   });
+  const told = new TransientError('UpstreamFailed', 'd-1 is away', {
+    details: { device: 'd-1', source: 7, field: 'total' },
+  });
+  expect(failureWords(told).message).toBe('d-1 is away (field total)');
   expect(failureWords(new TerminalError('NoSuchTable', 'there is none; make one')).message).toBe(
     'there is none; make one',
   );
