@@ -44,7 +44,7 @@ function withCulprit({ message, details }: TransientError | TerminalError): stri
  * begins with its code.
  */
 function systemWords(error: unknown): string | undefined {
-  const found = /^(E[A-Z]{3,}): [^,]*, \w+(?: '([^']*)')?/.exec(errorMessage(error));
+  const found = /^(E[A-Z]{2,}): [^,]*, \w+(?: '([^']*)')?/.exec(errorMessage(error));
   if (!found) return undefined;
   const [, errno = '', path] = found;
   const where = path === undefined ? 'a file' : path;

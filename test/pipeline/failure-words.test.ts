@@ -98,6 +98,52 @@ test('errors of the system name the file and the next step', async () => {
   expect(failureWords(missing).message).toContain(`${join(folder, 'none', 'home')} is missing`);
 });
 
+test.each([
+  ['ENOSPC', 'cannot be written: the disk (or its quota) is full. Free some space; the stage then continues'],
+  ['EDQUOT', 'cannot be written: the disk (or its quota) is full. Free some space; the stage then continues'],
+  ['EACCES', 'cannot be written: give this user the permissions for the file and its folder'],
+  ['EPERM', 'cannot be written: give this user the permissions for the file and its folder'],
+  ['EROFS', 'cannot be written: give this user the permissions for the file and its folder'],
+  ['ENOTDIR', 'should be a folder or in a folder, but a file is in its place: move the file away'],
+  ['EEXIST', 'should be a folder or in a folder, but a file is in its place: move the file away'],
+  ['EISDIR', 'is a folder, but a file is expected: move the folder away'],
+  ['ENOENT', 'is missing: it was removed, or its disk is not mounted; restore it'],
+  ['EMFILE', 'cannot be opened: this process has too many files open; raise the limit (ulimit -n)'],
+  ['ENFILE', 'cannot be opened: this process has too many files open; raise the limit (ulimit -n)'],
+  ['EIO', 'cannot be used (EIO): check its disk and its permissions'],
+])('the next step after %s', (code, words) => {
+  const error = (text: string) => Object.assign(new Error(`${code}: its text, open${text}`), { code });
+  expect(failureWords(error(" '/data/lake'"))).toEqual({ code, message: `/data/lake ${words}` });
+  expect(failureWords(error('')).message).toBe(`a file ${words}`);
+});
+
+test.each([
+  ['Constraint Error: NOT NULL constraint failed: t.a', 'stored rows contradict each other'],
+  [
+    'Constraint Error: Duplicate key "device: d-1" violates it',
+    'stored rows contradict each other at device: d-1',
+  ],
+  ['Out of Range Error: Overflow in addition', 'a number is too large'],
+  ['Invalid Input Error: Could not parse', 'a stored value cannot be read'],
+  [
+    'Catalog Error: Table x does not exist',
+    'the warehouse lacks tables that this version of Wattline expects',
+  ],
+  [
+    'IO Error: Could not read "/data/a.parquet": it ends',
+    'the file /data/a.parquet cannot be read or written',
+  ],
+  ['IO Error: Could not read', 'a file cannot be read or written'],
+  ['HTTP Error: GET 500', 'a file cannot be read or written'],
+  ['INTERNAL Error: Assertion failed', 'the database failed'],
+  ['[{"path":["a",0],"message":"too small"}]', 'a value has the wrong form (at a, 0): too small'],
+  ['[{"path":[]}]', 'a value has the wrong form: it is not valid'],
+  ['[no JSON', 'an unknown error; its text is only in the log, because it can contain values'],
+])('an error of the kind "%s"', (text, words) => {
+  const { code, message } = failureWords(new Error(text));
+  expect([code, message.slice(0, words.length + 2)]).toEqual(['Unexpected', `${words}. `]);
+});
+
 test('the text of an unknown error is not shown, because it may contain values, and its place in the log is named', async () => {
   const error = await thrown(() => {
     throw new Error('the reading 4711.5 is bad');
