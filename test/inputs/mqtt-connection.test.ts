@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { keepConnected } from '../../src/inputs/mqtt-connection.ts';
 import { brokerMissing, startBroker } from '../support/mosquitto.ts';
 import { testCertificate, testCertificateKey } from '../support/test-certificate.ts';
 import { until } from '../support/until.ts';
@@ -76,4 +78,45 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       'the broker wants a user and a password; set username and password',
     );
   });
+});
+
+test('a broker that is away is asked again after a second at first, and after at most a minute later', async () => {
+  const settings = configSchema.parse({
+    workgroups: [
+      {
+        id: 'home',
+        inputs: {
+          mqtt: [
+            {
+              id: 'house',
+              url: 'mqtt://127.0.0.1:1',
+              rules: [{ topic: '{device}', table: 'house', fields: { power: 'payload' } }],
+            },
+          ],
+        },
+      },
+    ],
+  }).workgroups[0]!.inputs!.mqtt[0]!;
+  const waitsMs: number[] = [];
+  const enough = Promise.withResolvers<void>();
+  const connection = keepConnected({
+    settings,
+    clientId: 'me',
+    filters: ['#'],
+    events: { message: () => undefined, connected: () => undefined, disconnected: () => undefined },
+    startTimer(ms, ring) {
+      waitsMs.push(ms);
+      if (waitsMs.length < 9) ring();
+      else enough.resolve();
+      return () => undefined;
+    },
+  });
+  await enough.promise;
+  await connection.close();
+  // Each wait is between a half and the whole of these.
+  const longest = [1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000);
+  for (const [index, waitMs] of waitsMs.entries()) {
+    expect(waitMs).toBeLessThanOrEqual(longest[index]!);
+    expect(waitMs).toBeGreaterThanOrEqual(longest[index]! / 2);
+  }
 });

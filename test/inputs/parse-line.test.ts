@@ -23,6 +23,20 @@ test('a line has a measurement, tags, fields of all types and a time', () => {
   });
 });
 
+test.each<[text: string, value: FieldValue]>([
+  ['9223372036854775807i', 2n ** 63n - 1n],
+  ['-9223372036854775808i', -(2n ** 63n)],
+  ['9007199254740991i', 9_007_199_254_740_991],
+  ['9007199254740992i', 2n ** 53n],
+  ['-0i', 0],
+  ['0u', 0],
+  ...['t', 'T', 'true', 'True', 'TRUE'].map((text): [string, FieldValue] => [text, true]),
+  ...['f', 'F', 'false', 'False', 'FALSE'].map((text): [string, FieldValue] => [text, false]),
+])('the value %s is read, whatever follows it', (text, value) => {
+  for (const end of ['', ' 1', '\t1', ',w=1'])
+    expect(pointOf(`p v=${text}${end}`, 'ms').fields.v).toBe(value);
+});
+
 test('the time may follow tabs as well as spaces', () => {
   const point = { fields: { a: 1, b: 'x' }, timeMs: 1 };
   expect(pointOf('p a=1,b="x"\t1', 'ms')).toMatchObject(point);
@@ -75,6 +89,11 @@ describe('a line is refused with its reason:', () => {
     ['p v=NaN', 'invalid value "NaN" of field "v"'],
     ['p v=1e999', 'invalid value "1e999" of field "v"'],
     ['p v=9223372036854775808i', 'invalid value "9223372036854775808i" of field "v"'],
+    ['p v=-9223372036854775809i', 'invalid value "-9223372036854775809i" of field "v"'],
+    ['p v=18446744073709551616u', 'invalid value "18446744073709551616u" of field "v"'],
+    ['p v=100000000000000000000i', 'invalid value "100000000000000000000i" of field "v"'],
+    ['p v=1.5i', 'invalid value "1.5i" of field "v"'],
+    ['p v=tRUE', 'invalid value "tRUE" of field "v"'],
     ['p v=-1u', 'invalid value "-1u" of field "v"'],
     ['p v="abc', 'unbalanced quotes in field "v"'],
     ['p v="abc"d', 'unexpected text after field "v"'],
@@ -87,6 +106,7 @@ describe('a line is refused with its reason:', () => {
 
   test('a time after the year 9999', () => {
     expect(parseLine('p v=1 253402300799', 's')).toMatchObject({ timeMs: 253_402_300_799_000 });
+    expect(parseLine('p v=1 253402300799999', 'ms')).toMatchObject({ timeMs: 253_402_300_799_999 });
     expect(parseLine('p v=1 253402300800', 's')).toEqual({
       kind: 'problem',
       message: 'the time "253402300800" is not within 1970 to 9999',
