@@ -82,3 +82,10 @@ test('a reload names the workgroups that it adds, changes and removes', async ()
   remove('home');
   expect(await reload()).toMatchObject({ added: ['new'], changed: ['plant'], removed: ['home'] });
 });
+
+test('a configuration that other processes could not share is refused, as at the start', async () => {
+  const { reload, state, writeMain } = openReload();
+  writeMain('queue: { backend: redis, redisUrl: "redis://127.0.0.1" }\nstorage: {}\n');
+  await expect(reload()).rejects.toThrow('storage.shared: is needed with queue.backend: redis');
+  expect(state().refused!.message).toContain('storage.shared');
+});
