@@ -267,6 +267,11 @@ describe('encodeCbor', () => {
   it('writes data of any size', () => {
     const data = Array.from({ length: 2_000 }, (_, index) => ({ index, text: 'x'.repeat(index % 70) }));
     expect(decodeCbor(encodeCbor(data))).toEqual(data);
+    for (const character of ['a', 'é', '€', '😀'])
+      for (const length of [63, 64, 255, 256, 1_000, 70_000]) {
+        const text = character.repeat(length);
+        expect(decodeCbor(encodeCbor(text)) === text, `${length} times ${character}`).toBe(true);
+      }
   });
 
   it('refuses what is not plain data', () => {

@@ -40,6 +40,7 @@ test('files of workgroups are read from workgroups.d in the order of their names
     'workgroups.d/.20-homes.yaml.swp': 'not: read',
     'workgroups.d/.hidden.yaml': 'not: read',
     'workgroups.d/notes.txt': 'not read',
+    'workgroups.d/old.yaml/30-old.yaml': 'id: old',
   });
   const { workgroups } = loadConfig({ cwd, environment: { ZONE: 'Europe/Paris' } });
   expect(workgroups.map(({ id }) => id)).toEqual(['main', 'plant', 'one', 'two']);

@@ -98,6 +98,12 @@ describe('an answer', () => {
       rejected: 0,
     });
     expect(everyWay({ messages: [message(1)], items: [message(9)] }).offsets).toStrictEqual([1n]);
+    // Fields that are no numbers are kept beside the columns, by the rows of their messages.
+    const { body } = everyWay({
+      items: [message(9, { data: { note: 'of another' } })],
+      records: [message(1)],
+    });
+    expect(body.kind === 'batch' && [body.columns.count, body.columns.other.size]).toEqual([1, 0]);
   });
 
   it.each<[key: string, value: unknown]>([
