@@ -1,11 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { ensureKeys } from '../../src/access/keys.ts';
 import { syncRevocations } from '../../src/access/store-revocations.ts';
-import { openTokenFiles } from '../../src/access/token-files.ts';
+import { openTokenFiles, revokedFileOf } from '../../src/access/token-files.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { SECOND_MS, systemClock } from '../../src/lib/time.ts';
@@ -269,6 +269,11 @@ test('a damaged object counts, and objects and lines with other ids change nothi
   expect(one.revokedIds()).toEqual([`line/${other.tokenId}`, first.tokenId]);
   expect(await one.state(first.token)).toBe(isRevoked);
   expect(await one.state(other.token)).toBe('accepted');
+  await one.stop();
+  const file = revokedFileOf(join(folder, 'one', 'access'));
+  const lines = readFileSync(file, 'utf8');
+  await start('one');
+  expect(readFileSync(file, 'utf8')).toBe(lines);
   const keys = (await Array.fromAsync(store.list('revoked/'))).map(({ key }) => key);
   expect(keys).toEqual([`revoked/${first.tokenId}`, `revoked/deeper/${other.tokenId}`].sort());
 });

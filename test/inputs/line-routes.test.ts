@@ -1,5 +1,8 @@
+import { request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import type { RouteOptions } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
+import type { z } from 'zod';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
@@ -12,6 +15,7 @@ import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { readToTail } from '../support/redis-log.ts';
 import { startStreamService } from '../support/stream-service.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 
 const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const YARD = '1f0c8d0e-3b52-4f0c-9d7e-2b9a4a1c6d11';
@@ -44,6 +48,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
     ],
   });
   let inputs: ReturnType<typeof createInputs> | undefined;
+  const described: RouteOptions[] = [];
   const events: Array<[string, Record<string, unknown>]> = [];
   const debug = (facts: Record<string, unknown>, event: string) => events.push([event, facts]);
   const service = await startStreamService({
@@ -60,6 +65,9 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
       return openLog?.(log) ?? log;
     },
     addRoutes(app, { stream, groupsOf }) {
+      app.addHook('onRoute', (route) => {
+        if (route.method === 'POST' && route.url.endsWith('/write')) described.push(route);
+      });
       inputs = createInputs({
         stream,
         workgroups: createWorkgroups(config),
@@ -88,7 +96,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
       },
     });
   const stored = async () => (await readToTail(await service.stream.logOf('acme'))).messages;
-  return { ...service, events, tokenText, write, stored, inputs: inputs! };
+  return { ...service, described, events, tokenText, write, stored, inputs: inputs! };
 }
 
 test('lines are stored by the rules, with the answers of InfluxDB', async () => {
@@ -317,5 +325,42 @@ test('the answer comes only when the lines are stored, and 503 says to send them
     503,
     'unavailable',
     '2',
+  ]);
+});
+
+test('packed lines count with the size that they can have, so a token cannot fill the memory with them', async () => {
+  const { write, tokenText, baseUrl } = await start();
+  const packed = { 'content-encoding': 'gzip' };
+  for (let number = 0; number < 16; number++) {
+    const request = httpRequest(`${baseUrl}/api/v2/write?bucket=acme`, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Token ${tokenText}`, 'content-length': 100, ...packed },
+    });
+    request.on('error', () => undefined).write('a part');
+    onTestFinished(() => void request.destroy());
+  }
+  const line = `power,host=garage wh=1 ${TIME_NS}`;
+  await until('16 of 8 MiB are under way', async () => {
+    const { status } = await write(gzipSync(line), undefined, packed);
+    return status === 429;
+  });
+});
+
+test('each endpoint is described with its parameter and the errors of its version of InfluxDB', async () => {
+  const { described } = await start();
+  const answers = [{ code: 'invalid', message: 'no' }, { error: 'no' }];
+  expect(
+    described.map(({ url, schema }) => {
+      const { querystring, response } = schema as {
+        querystring: z.ZodObject;
+        response: Record<number, { content: Record<string, { schema: z.ZodType }> }>;
+      };
+      const body = response[400]!.content['application/json']!.schema;
+      return [url, Object.keys(querystring.shape), answers.map((one) => body.safeParse(one).success)];
+    }),
+  ).toEqual([
+    ['/api/v2/write', ['bucket', 'precision'], [true, false]],
+    ['/write', ['db', 'precision'], [false, true]],
   ]);
 });
