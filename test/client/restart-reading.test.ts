@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { advancePosition } from '../../src/client/advance.ts';
+import { locateNewMessages } from '../../src/client/locate-new-messages.ts';
 import { defaultBounds, type Position } from '../../src/client/position.ts';
 import type { ErrorOutcome } from '../../src/client/read-outcome.ts';
-import { inNewLog, interruptionOf, restartReading } from '../../src/client/restart-reading.ts';
+import { gapOf, inNewLog, interruptionOf, restartReading } from '../../src/client/restart-reading.ts';
 import { at, batch, deliver, failed, startTimeMs } from './advance-batches.ts';
 
 const known = at(500, { epoch: 'one' });
@@ -91,6 +92,20 @@ test('a gap begins where the first of several breaks has begun', () => {
   });
   const unsure = at(500, { ask: { kind: 'oldest' } });
   expect(inNewLog(unsure, { reason: 'rejected' }).gap).toMatchObject({ from: unsure.lastOffset });
+});
+
+test('a gap ends at the first message that is later than the last delivered one, in any order of a batch', () => {
+  const { gap } = inNewLog(known, { reason: 'recreated', epoch: 'two' });
+  const unknown = { lastOffset: undefined, nextOffset: undefined, asked: undefined };
+  const endAfter = (...offsets: number[]) => {
+    const read = batch(offsets);
+    const located = locateNewMessages(read.columns, unknown);
+    return (gapOf({ ...known, gap }, read, located)!.toTimeMs! - startTimeMs) / 1_000;
+  };
+  const last = (known.lastStoreTimeMs! - startTimeMs) / 1_000;
+  expect(endAfter(last + 2, last + 1)).toBe(last + 1);
+  expect(endAfter(last - 9, last + 7, last + 3, last)).toBe(last + 3);
+  expect(endAfter(last - 9, last)).toBe(last);
 });
 
 test('a log that has lost its end keeps what lies before it, and gives later offsets again', () => {

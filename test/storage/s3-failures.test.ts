@@ -155,10 +155,20 @@ test('an answer that is not a complete list is refused', () => {
   expect(
     read(whole(`<IsTruncated>true</IsTruncated>${entry.replace('>a<', '>a&amp;b&#x21;<')}`)).objects[0]?.key,
   ).toBe('a&b!');
+  const encoded = `<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>`;
+  const keyOf = (text: string) => read(whole(encoded + entry.replace('>a<', `>${text}<`))).objects[0]?.key;
+  expect(keyOf('a+b%2Fc%2B')).toBe('a b/c+');
+  expect(read(`\uFEFF${whole('<IsTruncated>false</IsTruncated><KeyCount>0</KeyCount>')}`).objects).toEqual(
+    [],
+  );
+  expect(() => keyOf('%zz')).toThrow(/a key that is not encoded as asked/);
   for (const text of [
     '',
     '<html></html>',
     whole(entry),
+    whole(`<IsTruncated>maybe</IsTruncated>${entry}`),
+    whole(`<IsTruncated>false</IsTruncated>${entry.replace('>1<', '>-1<')}`),
+    whole(`<IsTruncated>false</IsTruncated>${entry.replace(/<LastModified>.*<\/LastModified>/, '')}`),
     whole('<IsTruncated>true</IsTruncated>'),
     whole(`<IsTruncated>false</IsTruncated><KeyCount>2</KeyCount>${entry}`),
     whole('<IsTruncated>false</IsTruncated><Contents><Key>a</Key></Contents>'),
