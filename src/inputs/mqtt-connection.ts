@@ -128,7 +128,6 @@ function openConnection(
       maximumPacketSize: PACKET_BYTES_MAX,
     }),
     clean: false,
-    resubscribe: false,
   });
   let reason: string | undefined;
   let isOver = false;
