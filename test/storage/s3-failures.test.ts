@@ -2,7 +2,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readListAnswer } from '../../src/storage/list-answer.ts';
 import { probeStore } from '../../src/storage/probe-store.ts';
-import { s3Failure } from '../../src/storage/s3-failure.ts';
+import { s3Failure, unreachable } from '../../src/storage/s3-failure.ts';
 import { createS3Store, type S3Settings } from '../../src/storage/s3-store.ts';
 import { objectUrl, signS3 } from '../../src/storage/sign-s3.ts';
 import { startS3Server } from '../exports/s3-server.ts';
@@ -176,6 +176,41 @@ test('an answer that is not a complete list is refused', () => {
     whole(`<IsTruncated>false</IsTruncated>${entry}`).slice(0, -5),
   ])
     expect(() => read(text), text).toThrow(/not that of S3/);
+});
+
+test.each<[error: Error, why: string, advice: string]>([
+  [
+    new TypeError('fetch failed', { cause: Object.assign(new Error('it'), { code: 'ECONNREFUSED' }) }),
+    'ECONNREFUSED',
+    'check the endpoint and the network',
+  ],
+  [
+    Object.assign(new Error('other side closed', { cause: new Error('inner') }), { code: 'UND_ERR_SOCKET' }),
+    'UND_ERR_SOCKET',
+    'check the endpoint and the network',
+  ],
+  [new Error('it hangs'), 'it hangs', 'check the endpoint and the network'],
+  [
+    Object.assign(new Error('it'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' }),
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'its certificate is not trusted: set NODE_EXTRA_CA_CERTS to the file of its authority',
+  ],
+  [
+    Object.assign(new Error('it'), { code: 'ENOTFOUND' }),
+    'ENOTFOUND',
+    'its name is not known: check the endpoint',
+  ],
+  [
+    Object.assign(new Error('it'), { code: 'EAI_AGAIN' }),
+    'EAI_AGAIN',
+    'its name is not known: check the endpoint',
+  ],
+])('a store without an answer is named, with why and what to do: %s', (error, why, advice) => {
+  expect(unreachable('s3://b/p', 'https://store.example:9000/path', error)).toMatchObject({
+    code: 'StorageUnreachable',
+    message: `s3://b/p: store.example:9000 does not answer (${why}); ${advice}`,
+    details: { store: 's3://b/p', why },
+  });
 });
 
 const keys = { accessKeyId: 'KEY', secretAccessKey: 'a-secret', region: 'us-east-1' };
