@@ -82,10 +82,10 @@ test('the summary of a file without any used field names some of its fields', ()
 });
 
 test('an import gives no energy if all of its readings were rejected, or none of the accepted ones had a partner', () => {
-  const warningsOf = (taken: number, sources: number) => {
+  const warningsOf = (taken: number, sources: number, more: object = {}) => {
     const summary = summaryOf(sources);
     const [first, ...rest] = summary.fields;
-    const fields = [{ ...first!, streams: [{ ...use, taken }] }, ...rest];
+    const fields = [{ ...first!, streams: [{ ...use, taken }], ...more }, ...rest];
     return newsOfImport({ ...summary, fields }, workgroup, []).warnings;
   };
   expect(warningsOf(0, 0)).toEqual([
@@ -95,6 +95,8 @@ test('an import gives no energy if all of its readings were rejected, or none of
   ]);
   expect(warningsOf(1, 0)).toEqual([expect.stringContaining('a register needs two readings of a device')]);
   expect(warningsOf(1, 1)).toEqual([]);
+  // A field without any value was not refused, and has no readings without a partner.
+  expect(warningsOf(0, 0, { values: 0, rejected: {} })).toEqual([]);
 });
 
 test('several registers of a file can be one amount or several, and power beside one is neither', () => {
