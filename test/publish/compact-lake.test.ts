@@ -164,6 +164,17 @@ test('hours are merged to a day only up to 32 MiB', () => {
   expect(plan(16 * MEBIBYTE + 1)).toEqual([]);
 });
 
+test('the files of one hour, and the days of a month of energy, are merged at any size', () => {
+  const nowMs = periodBounds('2026-11').endMs + 3 * DAY_MS;
+  const plan = (files: LakeFile[]) => planMerges(commitOf(files), nowMs).map(({ period }) => period);
+  const bytes = 40 * MEBIBYTE;
+  expect(plan(['a', 'b'].map((name) => lakeFile({ name, bytes })))).toEqual(['2026-11-20T12']);
+  const days = ['2026-11-20', '2026-11-21'].map((period) =>
+    lakeFile({ name: period, period, dataset: 'interval_energy', folder: '', bytes }),
+  );
+  expect(plan(days)).toEqual(['2026-11']);
+});
+
 test('the smallest work comes first, and a run merges 512 MiB, or one period that is larger', () => {
   const hours = ([hour, mebibytes]: readonly [number, number]) =>
     ['a', 'b'].map((name) =>

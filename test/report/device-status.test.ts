@@ -70,6 +70,12 @@ test('the answer is validated by its tag, which changes with it', async () => {
   expect(await changed.json()).toMatchObject({
     [deviceId(1)]: { state: 'offline', since: at(10, 1), reason: null },
   });
+  // A new name is a new answer, although nothing was published.
+  const named = { 'If-None-Match': changed.headers.get('etag')! };
+  expect((await fixture.get(PATH, { headers: named })).status).toBe(304);
+  fixture.workgroup.devices[0]!.name = 'barn';
+  const renamed = await fixture.get(PATH, { headers: named });
+  expect(await renamed.json()).toMatchObject({ [deviceId(1)]: { name: 'barn' } });
 });
 
 test('missing permissions and invalid parameters have the usual errors', async () => {
