@@ -43,8 +43,14 @@ test('meters have their current readings, and a register with one value has no r
 });
 
 test('budgets are those that are current, by meter, scenario and kind of period, the longest first', async () => {
-  const row = (meter: string, scenario: string, first: string, last: string, wh: number, more = '1, 50, NULL') =>
-    `('${meter}', DATE '${first}', DATE '${last}', ${wh}, '${scenario}', ${more}, 1)`;
+  const row = (
+    meter: string,
+    scenario: string,
+    first: string,
+    last: string,
+    wh: number,
+    more = '1, 50, NULL',
+  ) => `('${meter}', DATE '${first}', DATE '${last}', ${wh}, '${scenario}', ${more}, 1)`;
   const { budgets } = await listed(
     `budget VALUES ${[
       row('B', 'P50', '2026-01-05', '2026-01-05', 1),
