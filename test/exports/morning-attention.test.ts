@@ -75,7 +75,7 @@ test('a device is not silent if it is online or asleep, and it is not asleep for
   expect(linesOf({ state: 'unknown' })).toBe(0);
   expect(linesOf({ reason: 'asleep' })).toBe(0);
   expect(linesOf({ reason: 'asleep', lastSeenMs: publishedAtMs - 2 * DAY_MS })).toBe(1);
-  // What is unknown says when it was last heard, also if it is not silent.
+  // What is unknown says when it was last heard, even if it is not silent.
   const asleep = { devices: [device('roof', null)], states: [state('roof', { reason: 'asleep' })] };
   expect(attentionLines(factsOf(asleep))).toEqual([
     'roof: energy unknown, last heard at 2026-11-19 18:02 UTC',

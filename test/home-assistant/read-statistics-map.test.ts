@@ -36,7 +36,7 @@ test('a statistic becomes the source of a device that is named or has an id, by 
   ]);
 });
 
-test('two statistics of one kind cannot be one source, also if the device is named in two ways', () => {
+test('two statistics of one kind cannot be one source, even if the device is named in two ways', () => {
   const twice = { 'sensor.pv': { device: 'roof' }, 'sensor.house': { device: deviceId(1) } };
   expect(problemsOf(twice)).toEqual(['sensor.house: has the device and the source of another statistic']);
   expect(problemsOf({ ...twice, 'sensor.house': { device: 'roof', source: 'house' } })).toEqual([]);
