@@ -277,7 +277,10 @@ test('energy can be set beside time that is set, but not in it, and the error na
     status: 400,
     body: { parameter: 'field' },
   });
-  expect(await post({ ...exclude, field: 'energy' })).toMatchObject({ status: 200 });
+  expect(await post({ ...exclude, field: 'energy' })).toMatchObject({
+    status: 200,
+    body: { correction: { table: null, field: 'energy' } },
+  });
   // Energy can also be set where readings are excluded.
   for (const [from, to] of [
     ['02T11:00:00', '02T12:00:00'],
