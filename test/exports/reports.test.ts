@@ -1,10 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { zodProblems } from '../../src/config/zod-problems.ts';
-import { readFingerprints } from '../../src/exports/day-fingerprints.ts';
 import { newRun } from '../../src/exports/due-periods.ts';
 import { parsePeriod } from '../../src/exports/export-period.ts';
 import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
@@ -198,53 +196,6 @@ test('a variance is outdated if a reading or budget of its days has changed, and
   expect(await markOutdated(other, at.lake, (await at.lake.newestGeneration(WORKGROUP))!, 0)).toEqual([]);
   expect(await ledger.runs()).toEqual(before);
   expect(await outdated()).toEqual([]);
-});
-
-test('the fingerprint of a day depends on its rows, and not on their order', async () => {
-  const instance = await DuckDBInstance.create(':memory:');
-  onTestFinished(() => instance.closeSync());
-  const connection = await instance.connect();
-  const hashOf = async (...rows: Array<[device: string, minute: number, wh: number | null]>) => {
-    const values = rows.map(
-      ([device, minute, wh]) =>
-        `(DATE '2026-05-01', '${device}', make_timestamptz(${minute * 60_000_000}), ${wh})`,
-    );
-    const {
-      days: [day],
-      totalWh,
-    } = await readFingerprints(connection, {
-      reads: undefined,
-      columns: [],
-      order: [],
-      key: ['source', 'interval_start'],
-      energies: ['energy_wh'],
-      sql: `FROM (VALUES ${values.join(', ')}) AS v(day, source, interval_start, energy_wh)`,
-      parameters: {},
-    });
-    totals.push(totalWh);
-    return `${day!.rows} ${day!.hash}`;
-  };
-  const totals: Array<number | null> = [];
-  const all = await Promise.all([
-    hashOf(['a', 0, 1], ['a', 15, 2], ['b', 0, 0]),
-    hashOf(['a', 0, 2], ['a', 15, 1], ['b', 0, 0]),
-    hashOf(['a', 0, 1], ['a', 15, 2], ['b', 0, null]),
-    hashOf(['a', 0, 1], ['a', 15, 2], ['c', 0, 0]),
-    hashOf(['a', 0, 1], ['a', 15, 2], ['b', 15, 0]),
-    hashOf(['a', 0, 1], ['a', 15, 2]),
-    hashOf(['a', 0, 0], ['a', 15, 3], ['b', 0, 0]),
-    hashOf(['a', 0, 2], ['a', 15, 0], ['a', 30, 1]),
-    hashOf(['a', 0, 1], ['a', 15, 2], ['a', 30, 0]),
-  ]);
-  expect(new Set(all).size).toBe(all.length);
-  expect(await hashOf(['b', 0, 0], ['a', 15, 2], ['a', 0, 1])).toBe(all[0]);
-  // Energy that is not known is not 0.
-  totals.splice(0);
-  await hashOf(['a', 0, null], ['b', 0, null]);
-  await hashOf(['a', 0, 0], ['b', 0, null]);
-  expect(totals).toEqual([null, 0]);
-  // Runs that are stored compare with it, so it is the same in every version.
-  expect(all[0]).toBe('3 4975945003972333871715962752748');
 });
 
 test('the subject of an export must exist, and each setting must fit the report', () => {
