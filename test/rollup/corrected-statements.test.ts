@@ -131,7 +131,13 @@ test.each<
   ['evenly, if nothing is measured', 10, [null, null, null, null], [3, 2, 3, 2]],
   ['scaled, if all is negative', -100, [[-10], [-20], [-20], [0]], [-20, -40, -40, 0]],
   [
-    'with an even share of the difference, if the signs differ',
+    'with an even share of the difference, if one sign differs',
+    60,
+    [[10], [-10], [10], [10]],
+    [20, 0, 20, 20],
+  ],
+  [
+    'with an even share of the difference, if their sum is zero',
     20,
     [[10], [-10], [5], [-5]],
     [15, -5, 10, 0],
