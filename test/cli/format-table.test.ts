@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatTable } from '../../src/cli/terminal/format-table.ts';
+import { formatRows, formatTable, section } from '../../src/cli/terminal/format-table.ts';
 
 test('columns are aligned, numbers at the right, and no line ends in blanks', () => {
   const columns = [
@@ -49,4 +49,17 @@ test('a table that is wider than the terminal becomes a block for each row', () 
     'Workgroup  home\nLag        12\n\nWorkgroup  elsewhere\nLag\n',
   );
   expect(formatTable(columns, [], 1)).toBe('');
+});
+
+test('rows have no line of titles, and a section is indented except for its empty lines', () => {
+  const rows = formatRows(
+    [{ value: ([name]: string[]) => name! }, { value: ([, wh]: string[]) => wh!, align: 'right' }],
+    [
+      ['solar', '5'],
+      ['grid', '12'],
+    ],
+  );
+  expect(rows).toBe('solar   5\ngrid   12\n');
+  expect(section('Energy', `${rows}\nmore\n`)).toBe('Energy\n  solar   5\n  grid   12\n\n  more\n');
+  expect(section('Energy', '')).toBe('');
 });

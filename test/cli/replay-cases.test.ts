@@ -70,6 +70,19 @@ test('columns may have any order, and only the time and one field are required',
   ]);
 });
 
+test('an empty cell of the device means the lone device, and the packed readings come first', async () => {
+  const lone = '00000000-0000-4000-8000-000000000001';
+  const other = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+  const rows = `event_time,device_id,energy\n2025-06-01T00:00Z,,1\n2025-06-01T00:00Z,${other},2\n`;
+  expect(await readingsOf('readings.csv', rows)).toMatchObject([{ device: lone }, { device: other }]);
+  const own = await mkdtemp(join(folder, 'case-'));
+  await writeFile(join(own, 'case.json'), JSON.stringify(one));
+  await writeFile(join(own, 'readings.csv'), 'event_time,energy\n2025-06-01T00:00Z,1\n');
+  await writeFile(join(own, 'readings.csv.gz'), gzipSync('event_time,energy\n2025-06-01T00:00Z,2\n'));
+  const [read] = (await readCases(own)).readings;
+  expect(await Array.fromAsync(read!.readings())).toMatchObject([{ data: { energy: 2 } }]);
+});
+
 test('only plain decimal numbers are numbers, and other cells stay text', async () => {
   const rows = 'event_time,energy,device_name\n2025-06-01T00:00Z,1.5e3,0x10\n2025-06-01T00:00Z,1e999,"1,5"\n';
   expect(await readingsOf('readings.csv', rows)).toMatchObject([

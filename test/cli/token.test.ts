@@ -89,7 +89,13 @@ test('a token for workgroups or groups that are not configured is refused with e
   const { code, stdout, stderr } = await token('create', 'x', '-w', 'nowhere', '-w', 'home', '-g', 'attic');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('--workgroup: "nowhere" is not configured');
-  expect(stderr).toContain('--device-group: "attic" is not a device group of workgroup "home"');
+  expect(stderr).toContain(
+    '--device-group: "attic" is not a device group of workgroup "home"; its groups are flat',
+  );
+  const office = await token('create', 'x', '-w', 'office', '-g', 'flat');
+  expect(office.stderr).toContain(
+    '--device-group: "flat" is not a device group of workgroup "office"; it has none',
+  );
 });
 
 test.each([

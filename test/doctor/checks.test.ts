@@ -109,6 +109,7 @@ describe('the disk of the data folder', () => {
   test.each<[Partial<FileSystemFacts>, RegExp]>([
     [{ bavail: 9 * GIB_BLOCKS }, /^warning: 9\.0 GiB of/],
     [{ blocks: 2 * GIB_BLOCKS, bavail: GIB_BLOCKS / 2 }, /^warning: 0\.5 GiB of 2\.0/],
+    [{ blocks: 4 * GIB_BLOCKS, bavail: 0.9 * GIB_BLOCKS }, /^warning: 0\.9 GiB of 4\.0/],
     [{ bavail: 1_000 }, /^problem: the disk of \/data is full/],
     [{ ffree: 49_000 }, /^warning: 49,000 of/],
     [{ ffree: 0 }, /^problem: 0 of/],

@@ -30,3 +30,37 @@ test('the energy of an hour is the sum of its quarters before they are rounded',
   const whole = { energyWh: 3, exactWh: null };
   expect(hoursOf([whole, whole, quarter])[0]).toBe('00:00 | 01:00 | 6.4 | 45 min of it measured');
 });
+
+test('the parts of the curve have the title of their method, and of power on a day without a result', () => {
+  const parts = [
+    {
+      from: '2026-07-01T00:00:00.000Z',
+      to: '2026-07-01T00:15:00.000Z',
+      fromW: 100,
+      toW: 100,
+      energyWh: 25,
+      covered: true,
+    },
+  ];
+  const titleOf = (result: { method: string } | null) =>
+    describeEnergy(
+      {
+        boundaries: null,
+        intervals: [
+          { energyWh: 25, exactWh: '25', start: parts[0]!.from, coveredMilliseconds: 15 * MINUTE_MS },
+        ],
+        parts,
+        partsLeftOut: 0,
+        result,
+      } as unknown as ExplainedSource,
+      { start: '2026-07-01T00:00:00.000Z', end: '2026-07-01T01:00:00.000Z' },
+      Object.assign((time: string) => time.slice(11, 16), { toSecond: String }),
+      { all: true },
+    )[1]!.split('\n')[0];
+  const power = 'Area under the power, cut at quarters of an hour';
+  expect([null, { method: 'power_curve' }, { method: 'interval_energy' }].map(titleOf)).toEqual([
+    power,
+    power,
+    'The energy of each interval as constant power, cut at quarters of an hour',
+  ]);
+});

@@ -29,18 +29,27 @@ test('cells have their texts, numbers and dates', async () => {
   ]);
 });
 
-test('a workbook of another program is read: with prefixes, absolute targets and days since 1904', async () => {
-  const archive = zipFiles({
-    'xl/workbook.xml':
-      '<x:workbook xmlns:x="m"><x:workbookPr date1904="1"/><x:sheets><x:sheet name="S" sheetId="1" r:id="R1" xmlns:r="r"/></x:sheets></x:workbook>',
-    'xl/_rels/workbook.xml.rels':
-      '<Relationships><Relationship Target="/xl/any.xml" Id="R1"/></Relationships>',
-    'xl/styles.xml': '<x:styleSheet><x:cellXfs><x:xf numFmtId="22"/></x:cellXfs></x:styleSheet>',
-    'xl/any.xml':
-      "<x:worksheet><x:sheetData><x:row><x:c r='B1'><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>",
-  });
-  expect(await rowsOf(archive)).toEqual([['', '1904-01-02 00:00:00']]);
-});
+test.each([
+  ['1', '1904'],
+  ['true', '1904'],
+  ['0', '1900'],
+  ['false', '1900'],
+])(
+  'a workbook of another program is read: with prefixes, absolute targets and date1904 as %j',
+  async (is1904, year) => {
+    const archive = zipFiles({
+      'xl/workbook.xml': `<x:workbook xmlns:x="m"><x:workbookPr date1904="${is1904}"/><x:sheets><x:sheet name="S" sheetId="1" r:id="R1" xmlns:r="r"/></x:sheets></x:workbook>`,
+      'xl/_rels/workbook.xml.rels':
+        '<Relationships><Relationship Target="/xl/any.xml" Id="R1"/></Relationships>',
+      'xl/styles.xml': '<x:styleSheet><x:cellXfs><x:xf numFmtId="22"/></x:cellXfs></x:styleSheet>',
+      'xl/any.xml':
+        "<x:worksheet><x:sheetData><x:row><x:c r='B1'><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>",
+    });
+    expect(await rowsOf(archive)).toEqual([
+      ['', year === '1904' ? '1904-01-02 00:00:00' : '1899-12-31 00:00:00'],
+    ]);
+  },
+);
 
 test('a number is a time if its format is one of the dates and times that every workbook knows', async () => {
   const dates = [14, 22, 27, 36, 45, 47, 50, 58];

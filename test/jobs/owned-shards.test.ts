@@ -124,6 +124,25 @@ test('a shard that cannot be opened is closed, its lease released, and tried aga
   expect(ownedShards.describe('a')).toEqual({ state: 'owned', error: null, failingSinceMs: null });
 });
 
+test('a shard that is opened slowly after a failure shows the failure until it is open', async () => {
+  const second = Promise.withResolvers<void>();
+  const { clock, ownedShards } = setUp({
+    open: (attempt) =>
+      attempt === 1 ? Promise.reject(new TransientError('Full', 'the disk is full')) : second.promise,
+  });
+  await ownedShards.take('a');
+  await settle();
+  clock.ms += leaseMs;
+  await ownedShards.take('a');
+  clock.ms += 3 * leaseMs;
+  expect(ownedShards.describe('a')).toEqual({
+    state: 'opening',
+    error: 'the disk is full',
+    failingSinceMs: 1_000_000,
+  });
+  second.resolve();
+});
+
 test('a shard that another worker has opened is no failure of this one any more', async () => {
   const { clock, store, ownedShards } = setUp({
     open: async () => {

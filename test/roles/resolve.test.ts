@@ -95,6 +95,15 @@ test('a total source with another role in one direction contains no others', () 
   expect(resolver.spans(known)).toMatchObject([{ within: undefined }, { within: undefined }]);
 });
 
+test('sources that take no part in the balance are not within a total source that takes none either', () => {
+  const resolver = resolverOf([{ source: '*', role: 'other' }], { totalSource: 'total' });
+  const known = ['l1', 'total'].map((source) => ({ device: garage, source }));
+  expect(resolver.spans(known)).toMatchObject([
+    { source: 'l1', role: 'other', within: undefined },
+    { source: 'total', role: 'other', within: undefined },
+  ]);
+});
+
 test('a source that is within another one by its own setting stays there, for every total source of its device', () => {
   const roles = [
     { device: 'garage', source: 'l1', role: 'consumption', within: 'site' },

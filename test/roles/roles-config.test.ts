@@ -172,6 +172,11 @@ test('a total source cannot be within a part of itself', () => {
     /^roles\.1\.within: "garage\.main" is a part of the total source of its device, which contains it already/,
   );
   expect(refused(roles)).toBe('');
+  // A pattern that takes in the total source puts it within itself.
+  const all = { device: 'garage', source: '*', role: 'consumption', within: 'garage.all' };
+  expect(refused([all], { totalSource: 'all' })).toMatch(
+    /^roles\.0\.within: forms a circle: garage\.all within garage\.all/,
+  );
 });
 
 test("a meter's direction agrees with the role of its source, or of its device", () => {

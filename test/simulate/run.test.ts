@@ -124,6 +124,8 @@ test('a busy server is asked again when it allows, and nothing is lost', async (
   const { url, ingested } = await startIngest(waiting.clock.now, [
     (response) => response.writeHead(503, { 'retry-after': '4' }).end(),
     (response) => response.writeHead(429).end(),
+    (response) => response.writeHead(408).end(),
+    (response) => response.writeHead(500).end(),
     (response) => response.destroy(),
   ]);
   const untilMs = startMs + 12 * HOUR_MS;
@@ -137,7 +139,7 @@ test('a busy server is asked again when it allows, and nothing is lost', async (
     waiting,
     itemsPerRequestMax: 100,
   });
-  expect(report.retries).toBe(3);
+  expect(report.retries).toBe(5);
   expect(waiting.sleptMs[0]).toBeGreaterThanOrEqual(4_000);
   expect(ingested.flatMap(({ items }) => items)).toHaveLength(expected(untilMs));
   expect(Math.max(...ingested.map(({ items }) => items.length))).toBe(100);
