@@ -76,6 +76,8 @@ test('a run that is not delivered has its error as the remark, and an outdated o
     run('2026-03', { ...failed, outdated: outdated(['2026-03-02', 0, 10]), revision: 2 }),
     run('2026-04'),
     run('2026-05', { state: 'waiting', lastError }),
+    // It was delivered at a second attempt.
+    run('2026-06', { lastError }),
   ];
   expect(
     linesOf(describeRuns(runs))
@@ -87,6 +89,7 @@ test('a run that is not delivered has its error as the remark, and an outdated o
     ['2026-03_r2', 'failed', '-', '-', '-', '-', '1', '-', '-', 'status 500'],
     ['2026-04', 'delivered', '-', '-', '-', '-', '1', '-', '-'],
     ['2026-05', 'waiting', '-', '-', '-', '-', '1', '-', '-', 'status 500'],
+    ['2026-06', 'delivered', '-', '-', '-', '-', '1', '-', '-'],
   ]);
   expect(describeRuns([])).toBe('');
 });

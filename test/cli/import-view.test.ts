@@ -45,6 +45,12 @@ test('rejected rows are counted by reason with their examples, what to do, and h
     '  rows are counted without the header and without malformed ones',
     '  the first 10000 are in the quarantine',
   ]);
+  // Malformed rows have lines, so no counting of rows needs a word.
+  const malformed = { ...counts, rowsRejected: 1, rejected: { malformed_row: 1 } };
+  const lines = { ...outcome, counts: malformed, examples: examples.slice(1) };
+  expect(describeFile({ shownPath: 'b.csv', outcome: lines })).toBe(
+    'b.csv: 12,000 rows, 1 rejected\n  malformed_row: 1\n    line 9  y\n',
+  );
   const few = { ...outcome, counts: { ...counts, rowsRejected: 10_000, rejected: { no_time: 10_000 } } };
   expect(describeFile({ shownPath: 'b.csv', outcome: few })).toBe(
     'b.csv: 12,000 rows, 10,000 rejected\n  no_time: 10,000\n',

@@ -9,11 +9,11 @@ import { tempDir } from '../support/temp-dir.ts';
 const first = isFull ? '2018-06-01' : '2024-03-01';
 const energyStreams = [
   { table: 'solar', field: 'power', method: 'power_curve', unit: 'W', maxGap: '1h' },
-  { table: 'heat', field: 'power', method: 'power_curve', unit: 'W', maxGap: '1h' },
+  { table: 'heat', field: 'power', method: 'power_curve', unit: 'kW', maxGap: '1h' },
 ];
 
-function reading(table: string, event_time: string, watts: number, device?: string) {
-  return { table, event_time, device, source: table, data: { power: watts } };
+function reading(table: string, event_time: string, power: number, device?: string) {
+  return { table, event_time, device, source: table, data: { power } };
 }
 
 function fileOf(cases: object[]): string {
@@ -28,8 +28,8 @@ test('readings of several tables and of days far apart are reported, and one ref
       id: 'refused',
       readings: [
         reading('solar', `${first}T10:00:00Z`, 1_000),
-        reading('heat', `${first}T10:00:00Z`, 600),
-        reading('heat', `${first}T10:30:00Z`, 600, 'roof'),
+        reading('heat', `${first}T10:00:00Z`, 0.6),
+        reading('heat', `${first}T10:30:00Z`, 0.6, 'roof'),
       ],
     },
     {
@@ -37,9 +37,9 @@ test('readings of several tables and of days far apart are reported, and one ref
       // One table after the other, and the newest reading first.
       readings: [
         reading('solar', '2024-06-01T10:30:00Z', 1_000),
-        reading('heat', `${first}T10:00:00Z`, 600),
+        reading('heat', `${first}T10:00:00Z`, 0.6),
         reading('solar', '2024-06-01T10:00:00Z', 1_000),
-        reading('heat', `${first}T10:30:00Z`, 600),
+        reading('heat', `${first}T10:30:00Z`, 0.6),
       ],
     },
   ]);

@@ -26,6 +26,10 @@ test('a cell is an instant by its offset, or by the clocks of the zone', () => {
   expect(read('Europe/Berlin', ...Object.keys(instants))).toEqual(Object.values(instants));
   // These formats are guessed from the column.
   expect(read('Europe/Berlin', '05/17/2026 1:05 PM')).toEqual(['2026-05-17T11:05:00.000Z']);
+  expect(read('Europe/Berlin', '2026-05-17 13:05', '05/17/2026 1:05 PM')).toEqual([
+    '2026-05-17T11:05:00.000Z',
+    '2026-05-17T11:05:00.000Z',
+  ]);
   expect(read(undefined, '1779015906')).toEqual(['2026-05-17T11:05:06.000Z']);
 });
 

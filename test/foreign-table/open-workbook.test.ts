@@ -61,6 +61,20 @@ test('a number is a time if its format is one of the dates and times that every 
   expect(row).toEqual([...dates.map(() => '2026-11-20 06:00:00'), ...numbers.map(() => '46346.25')]);
 });
 
+test('a number is a time if its own format shows a part of one, outside of quotes, brackets and escapes', async () => {
+  const dates = ['yyyy', 'M', 'D', '[h]', '[mm]', '[ss]', '[Red]hh', '[$-409]d;0'];
+  const numbers = ['General', '0.0', '[Red]0', '[$USD]0', '0&quot; days&quot;', '0\\d', '0_d', '*d0', '0;d'];
+  const codes = [...dates, ...numbers];
+  const styles = `<styleSheet><numFmts>${codes.map((code, index) => `<numFmt numFmtId="${200 + index}" formatCode="${code}"/>`).join('')}</numFmts><cellXfs>${codes.map((_, index) => `<xf numFmtId="${200 + index}"/>`).join('')}</cellXfs></styleSheet>`;
+  const cells = codes.map((_, style) => `<c s="${style}"><v>46346.25</v></c>`).join('');
+  const [row] = await rowsOf(workbookOf({ Data: `<row>${cells}</row>` }, { 'xl/styles.xml': styles }));
+  const read = Object.fromEntries(codes.map((code, index) => [code, row![index]]));
+  expect(read).toEqual({
+    ...Object.fromEntries(dates.map((code) => [code, '2026-11-20 06:00:00'])),
+    ...Object.fromEntries(numbers.map((code) => [code, '46346.25'])),
+  });
+});
+
 test('a time of a workbook is a whole second if it is within 5 ms of one', async () => {
   const at = (ms: number) => `<c s="2"><v>${46_346 + ms / 86_400_000}</v></c>`;
   const [row] = await rowsOf(workbookOf({ Data: `<row>${[1_004, 1_010, 1_995].map(at).join('')}</row>` }));

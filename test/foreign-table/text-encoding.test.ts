@@ -21,6 +21,12 @@ test.each<[name: string, bytes: Uint8Array, decoded: unknown]>([
   ['UTF-16BE without a mark', Buffer.from('Zähler', 'utf16le').swap16(), text('Zähler', 'utf-16be')],
   ['UTF-32 with a mark', Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]), { kind: 'utf-32' }],
   ['UTF-32BE without a mark', Buffer.from([0, 0, 0, 0x61]), { kind: 'utf-32' }],
+  [
+    'short lines with tabs, as Windows ends them',
+    Buffer.from('1\t2\r\n'.repeat(99)),
+    text('1\t2\r\n'.repeat(99), 'utf-8'),
+  ],
+  ['zeros', Buffer.alloc(8), { kind: 'binary' }],
   ['control characters', Buffer.alloc(6, 0x01), { kind: 'binary' }],
   ['few control characters', Buffer.alloc(5, 0x01), text('\x01'.repeat(5), 'utf-8')],
   [

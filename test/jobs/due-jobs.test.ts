@@ -8,6 +8,7 @@ import { MINUTE_MS } from '../../src/lib/time.ts';
 import { startRedis } from '../support/redis.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 
 /** An export at this hour and minute of each day in UTC. */
 const at = (hour: number, minute: number): JobSchedule => ({
@@ -27,7 +28,12 @@ async function setUp(isOpenedLate: boolean) {
     await redis.stop();
   });
   const clock = createTestClock();
-  const state = { rows: [at(12, 30)], isAway: false, whenOpen: Promise.resolve() };
+  const state = {
+    rows: [at(12, 30)],
+    isAway: false,
+    whenOpen: Promise.resolve(),
+    whenListed: Promise.resolve(),
+  };
   const done: string[] = [];
   let consumer: ((job: Job) => Promise<JobOutcome>) | undefined;
   let hasEnded = false;
@@ -39,6 +45,10 @@ async function setUp(isOpenedLate: boolean) {
     const queue = await backend.openQueue();
     return {
       ...queue,
+      async schedules() {
+        await state.whenListed;
+        return queue.schedules();
+      },
       consume(handler) {
         done.push('consume');
         consumer = handler;
@@ -146,5 +156,17 @@ test('a queue that is still being opened at the end is closed, and gets no jobs'
   const closing = jobs.close();
   resolve();
   await closing;
+  expect(done).toEqual(['open', 'close']);
+});
+
+test('a queue whose schedules are being repaired at the end gets no jobs', async () => {
+  const { state, jobs, done } = await setUp(false);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  state.whenListed = promise;
+  const reviewed = jobs.review();
+  await until('the queue is open', () => jobs.isQueueOpen());
+  const closing = jobs.close();
+  resolve();
+  await Promise.all([reviewed, closing]);
   expect(done).toEqual(['open', 'close']);
 });

@@ -121,6 +121,25 @@ test('views are deleted with the files of their commit, except for the newest on
   expect(await keysOf(store, 'analytics/')).toEqual([3, 4].map(analyticsKey));
 });
 
+test('a collector that lives for long deletes what only commits of the past needed', async () => {
+  const { store, put, head } = await storeWith([
+    [1, 1, 5 * DAY_MS],
+    [2, 2, 0],
+  ]);
+  const collector = createCollector(store);
+  const callbacks = { onLater: () => expect.unreachable(), onDeleted: () => undefined };
+  // The first commit was the newest one until now.
+  expect(await collector.collect(head, callbacks)).toMatchObject({ objects: 0 });
+  // Two days later.
+  const next = commitOf(3, 2);
+  await put(commitKey(3), -2 * DAY_MS, commitText(next));
+  collector.add(next);
+  const last = commitOf(4, 2);
+  await put(commitKey(4), -4 * DAY_MS, commitText(last));
+  expect(await collector.collect(last, callbacks)).toMatchObject({ objects: 2 });
+  expect(await keysOf(store, 'files/')).toEqual([fileKeyOf(2)]);
+});
+
 test('nothing is deleted behind a later commit, without the own commit, or before the first generation', async () => {
   const { store, put, head, collect } = await storeWith([
     [1, 1, 9 * DAY_MS],
