@@ -122,5 +122,7 @@ test('devices are listed in the local time of their workgroup, and a note says h
   expect(describeDevices([{ ...device, since: null, state: 'unknown' }], zones, 200)).toMatch(
     /\n\nNo device has been reported online or offline\. Set stream\.deviceTimeout /,
   );
+  const unknown = { ...device, device: 'd2', since: null, state: 'unknown' as const };
+  expect(describeDevices([device, unknown], zones, 200)).not.toContain('No device has been');
   expect(describeDevices([], zones, 200)).toBe('no devices\n');
 });

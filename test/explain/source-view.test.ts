@@ -158,3 +158,18 @@ test('sources that are no part of the sum have a line only, with the command tha
   );
   expect(pageOf([{ source: 'roof' }])).not.toContain('not part of the sum');
 });
+
+test('a day without energy has the known fields and the nearest days, which a wrong source does not have', () => {
+  const reading = { source: 'roof', table: 't', field: 'total', as: null, method: 'total_energy' };
+  const known = [{ ...reading, firstReading: at(1), lastReading: at(2) }];
+  const nearestDays = { before: '2026-06-30', after: null };
+  const page = (outcome: string) => pageOf([], { known, nearestDays, outcome });
+  expect(linesOf(page('no_day'), 'Readings of the device')[1]).toBe(
+    'roof | t.total | total_energy | 08:01:30.500 | 08:02:30.500',
+  );
+  const near = '\nthe last day with energy before it is 2026-06-30\n';
+  expect(page('no_day')).toContain(near);
+  expect(page('unknown_source')).not.toContain(near);
+  expect(page('unknown_source')).toContain('t.total');
+  expect(pageOf([], { known: [], nearestDays, outcome: 'no_day' })).not.toContain('Readings of the device');
+});

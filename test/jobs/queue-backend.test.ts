@@ -76,6 +76,27 @@ test('a message reaches the worker that it is for, and a worker that has ended i
   await first.close();
 });
 
+test('a worker knows if there are others, and hears of the workgroups that they release, not of its own', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const open = () => openBackend({ config: config(redis.url), logger: silentLogger });
+  const first = await open();
+  expect(await first.channel.tellOthers('alone')).toBe(false);
+  const second = await open();
+  const heard: string[] = [];
+  for (const [name, { channel }] of Object.entries({ first, second })) {
+    channel.onReleased(() => heard.push(`${name}: released`));
+    channel.onTold((message) => heard.push(`${name}: ${message}`));
+  }
+  expect(await first.leases.acquireOrRenew('home')).toBe(true);
+  await first.leases.release('home', 'awake');
+  expect(await first.channel.tellOthers('leaving')).toBe(true);
+  await until('both have the message', () => heard.length >= 3);
+  // Messages arrive in their order, so the release is not still to come.
+  expect(heard.toSorted()).toEqual(['first: leaving', 'second: leaving', 'second: released']);
+  await Promise.all([first.close(), second.close()]);
+});
+
 test('a worker continues when Redis refuses to let it listen again', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());

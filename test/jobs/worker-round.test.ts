@@ -19,7 +19,7 @@ const workgroups = createWorkgroups(
 function setUp(survey?: Survey, { mayTakeMore = true } = {}) {
   const [clock, wallClock] = [createTestClock(), createTestClock()];
   const leases = { ...createLocalLeases(10 * SECOND_MS), ...(survey && { survey: async () => survey }) };
-  const { ownedShards, events, open } = createShardsInMemory({ leases });
+  const { ownedShards, events, open, holdOpenings } = createShardsInMemory({ leases });
   const demand = createShardDemand({
     ownedShards,
     mayTakeMore: () => mayTakeMore,
@@ -52,6 +52,7 @@ function setUp(survey?: Survey, { mayTakeMore = true } = {}) {
   return {
     events,
     open,
+    holdOpenings,
     demand,
     handedOver,
     wallClock,
@@ -110,6 +111,16 @@ test('a round asks no longer for a workgroup that another worker has', async () 
   for (const id of ['home', 'shop']) demand.want(id);
   await run();
   expect(demand.wanted()).toEqual(['shop']);
+});
+
+test('who waits for a workgroup that this worker is opening still waits after a round', async () => {
+  const { run, demand, holdOpenings } = setUp({ workers: 2, awake: ['home'], free: [] });
+  const goOn = holdOpenings();
+  const waiting = demand.wake('home');
+  await settled();
+  await run();
+  goOn();
+  expect(await waiting).toMatchObject({ workgroupId: 'home' });
 });
 
 test('a round hands over what is more than the share of this worker', async () => {

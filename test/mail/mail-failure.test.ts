@@ -35,6 +35,7 @@ test('a certificate that has ended is for the operator of the server, and anothe
 
 test('the reply of the server is a part of the error, without the password and in 200 characters', () => {
   const reply = (response: string) => failureOf('no', { code: 'EMESSAGE', response }).message;
+  expect(reply('554 a-password, not a-password')).toContain(' (554 [secret], not [secret]);');
   expect(reply('554 a-password is\r\nno\u001b good')).toContain(' (554 [secret] is no\\u001b good);');
   expect(reply(`554 ${'x'.repeat(1_000)}`)).toContain(` (554 ${'x'.repeat(196)});`);
 });
