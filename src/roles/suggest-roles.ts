@@ -8,7 +8,7 @@ export interface RoleSuggestion extends SourceKey {
 }
 
 /** Names of a way of measuring, or of values that are computed. They suggest no role. */
-const silent = /^(main|total|power|energy|default|phase.*|l[123])$|self|eigen/;
+const suggestsNothing = /^(main|total|power|energy|default|phase.*|l[123])$|self|eigen/;
 
 /**
  * Words in the names of sources and their roles, in order of priority: charging an electric car is
@@ -25,6 +25,9 @@ const words: ReadonlyArray<readonly [role: SourceRole, ...words: string[]]> = [
   ['consumption', 'load', 'loads', 'verbrauch', 'consumption'],
 ];
 
+/** A shorter word can be part of another word by chance: `downloads` contains `loads`. */
+const LETTERS_WITHIN_A_WORD_MIN = 6;
+
 /**
  * Suggests a role by the words of a name, for a person to confirm.
  * @returns undefined if the name suggests nothing
@@ -35,10 +38,11 @@ export function suggestRole(source: string): Pick<RoleSuggestion, 'role' | 'reas
     .toLowerCase()
     .replace(/[^a-z0-9äöü]+/g, '_')
     .replace(/^_+|_+$/g, '');
-  if (silent.test(name)) return undefined;
+  if (suggestsNothing.test(name)) return undefined;
   for (const [role, ...known] of words) {
     const word = known.find(
-      (one) => `_${name}_`.includes(`_${one}_`) || (one.length >= 6 && name.includes(one)),
+      (one) =>
+        `_${name}_`.includes(`_${one}_`) || (one.length >= LETTERS_WITHIN_A_WORD_MIN && name.includes(one)),
     );
     if (word !== undefined) return { role, reason: `"${word.replaceAll('_', ' ')}" in its name` };
   }

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Ask, Position } from '../../src/client/position.ts';
+import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
+import { readStream } from '../../src/client/read-stream.ts';
 import { defaultSocketBounds } from '../../src/client/socket-reader.ts';
 import { limits } from '../../src/contract/wire-limits.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
@@ -99,6 +101,20 @@ test.each([
   if (idleEveryMs !== undefined) expect(socket.handshakes).toHaveLength(1);
   const later = valuesOf(vendor.append(2));
   expect(await read(source, position, 2)).toMatchObject({ values: later, gaps: [] });
+});
+
+test('messages that land slowly do not end their connection, although no frame comes meanwhile', async () => {
+  const silenceMs = 200;
+  const { vendor, socket, source } = await startForTest({ bounds: { silenceMs } });
+  vendor.append(3);
+  const batches = readStream(source, { from: startPosition(oldest), waitSeconds: 5, pollEveryMs: 0 });
+  const { value } = await batches.next();
+  await sleep(3 * silenceMs);
+  source.noteLanded(value!.position.ask);
+  const later = valuesOf(vendor.append(2));
+  const found = await read(source, value!.position, 2);
+  expect(found).toMatchObject({ values: later, transports: new Set(['socket']) });
+  expect(socket.handshakes).toHaveLength(1);
 });
 
 test('a server that accepts the connection and ignores the subscription does not delay messages', async () => {

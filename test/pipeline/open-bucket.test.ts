@@ -114,6 +114,19 @@ test.skipIf(s3Missing)(
   },
 );
 
+test.skipIf(s3Missing)(
+  'closing a workgroup publishes what has landed, so the bucket has all of it',
+  async () => {
+    const { store, open } = await bucketForTest();
+    const a = await open(tempDir());
+    await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS });
+    await operations.commit(a, { isComplete: true });
+    await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS + 10_000 });
+    await closeAssignment(a);
+    expect((await readReplicaHead(store))!.totals.messages).toBe(10);
+  },
+);
+
 test.skipIf(!isSoak || s3Missing)(
   'closing a workgroup gives up a snapshot that takes too long, and the next owner commits it',
   async () => {
