@@ -92,30 +92,33 @@ WITH role_column AS (
     GROUP BY scope_id, at_ms
   )
 )
+-- Names without a table are columns of role_column.
 SELECT interval_flow.scope_id, interval_flow.own_day, interval_flow.day, interval_flow.at_ms,
   role_column.* EXCLUDE (scope_id, at_ms),
   CASE
-    WHEN way IN ('netted', 'not_netted') THEN -into_wh
-    WHEN is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, interval_flow.grid_net_wh)
+    WHEN interval_flow.way IN ('netted', 'not_netted') THEN -interval_flow.into_wh
+    WHEN interval_flow.is_grid_known THEN coalesce(grid_import_wh - grid_export_wh, interval_flow.grid_net_wh)
     ELSE grid_import_wh - grid_export_wh
   END::BIGINT AS grid_net_wh,
   CASE
-    WHEN way = 'measured' THEN into_wh
-    WHEN way <> 'undetermined' AND into_wh IS NOT NULL THEN 0
+    WHEN interval_flow.way = 'measured' THEN interval_flow.into_wh
+    WHEN interval_flow.way <> 'undetermined' AND interval_flow.into_wh IS NOT NULL THEN 0
   END::BIGINT AS residual_wh,
   production_wh - grid_export_wh AS self_consumption_wh,
   consumption_wh - grid_import_wh AS self_supply_wh,
   CASE
-    WHEN NOT is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL
+    WHEN NOT interval_flow.is_shapeless AND battery_charge_wh IS NOT NULL AND consumption_wh IS NOT NULL
       AND grid_import_wh IS NOT NULL
       THEN least(battery_charge_wh, greatest(0, grid_import_wh - greatest(consumption_wh, 0)))
   END AS grid_to_battery_wh,
   CASE
-    WHEN NOT is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL
+    WHEN NOT interval_flow.is_shapeless AND battery_discharge_wh IS NOT NULL AND production_wh IS NOT NULL
       AND grid_export_wh IS NOT NULL
       THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh))
   END AS battery_to_grid_wh,
-  computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance, kwp, has_peak
+  interval_flow.computed, interval_flow.is_complete, interval_flow.is_netted, interval_flow.is_undetermined,
+  interval_flow.is_estimated, interval_flow.is_shapeless, interval_flow.tolerance, interval_flow.kwp,
+  interval_flow.has_peak
 FROM interval_flow
 JOIN role_column ON role_column.scope_id = interval_flow.scope_id AND role_column.at_ms = interval_flow.at_ms;
 

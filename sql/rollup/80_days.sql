@@ -213,11 +213,11 @@ WITH chosen_register AS (
   -- The series from which each of these days is read. substitute_id: null if the chosen register stays.
   SELECT device, source, day,
     CASE
-      -- 1.
+      -- 1. The other register agrees with power.
       WHEN agreeing_id IS NOT NULL THEN agreeing_id
-      -- 2.
+      -- 2. The register was repaired.
       WHEN is_possible AND is_repaired AND is_alone THEN power_id
-      -- 3.
+      -- 3. The register counts more than possible.
       WHEN is_possible AND is_too_much THEN power_id
     END AS substitute_id
   FROM apart_power

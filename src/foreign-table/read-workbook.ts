@@ -56,7 +56,7 @@ export async function readWorkbook(path: string, sheet: string | undefined): Pro
 
 /** A row of a sheet as a line of CSV, without its end. */
 export function csvLine(cells: readonly string[], width: number): string {
-  return Array.from({ length: width }, (_, index) => csvCell(cells[index] ?? '')).join(',');
+  return Array.from({ length: width }, (_, index) => oneLineCell(cells[index] ?? '')).join(',');
 }
 
 async function readBytes(path: string): Promise<Buffer> {
@@ -111,7 +111,7 @@ async function widthOf(sheet: WorkbookSheet): Promise<number> {
 }
 
 /** A cell in one line. Headings of sheets often have several lines. */
-function csvCell(text: string): string {
+function oneLineCell(text: string): string {
   // A pattern with spaces around the line ends would take time that grows with the square of the length.
   const flat = /[\r\n]/.test(text)
     ? text

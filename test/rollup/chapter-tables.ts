@@ -64,10 +64,9 @@ function tablesOn(connection: DuckDBConnection): ChapterTables {
       const others = known.filter(({ name, may_be_null }) => !may_be_null && !names.includes(String(name)));
       const list = [...names, ...others.map(({ name }) => String(name))].join(', ');
       const rest = others.map(({ type }) => emptyOf(String(type)));
-      for (const row of rows)
-        await connection.run(
-          `INSERT INTO ${table} (${list}) VALUES (${[...row.map(literalOf), ...rest].join(', ')})`,
-        );
+      if (rows.length === 0) return;
+      const values = rows.map((row) => `(${[...row.map(literalOf), ...rest].join(', ')})`);
+      await connection.run(`INSERT INTO ${table} (${list}) VALUES ${values.join(', ')}`);
     },
     async run(statement, parameters) {
       const rows = await query(connection, `rollup/${statement}`, parameters);
