@@ -171,8 +171,8 @@ test.each<[name: string, options: Parameters<typeof anchorOf>[0]]>([
   ['is no daily register', { method: 'power_curve' }],
   ['is of another source', { source: 'b' }],
   ['is read after two hours', { fromMs: DAY_MS - SILENCE_MS / 2, toMs: DAY_MS + SILENCE_MS / 2 }],
-  ['is read at midnight before', { fromMs: DAY_MS }],
-  ['is read at midnight after', { toMs: DAY_MS }],
+  ['is read at midnight before', { fromMs: DAY_MS, toMs: DAY_MS + 2 * SILENCE_MS }],
+  ['is read at midnight after', { fromMs: DAY_MS - 2 * SILENCE_MS, toMs: DAY_MS }],
   ['is beside a register that stands still', { grownWh: 0 }],
 ])('a silence is not cut at midnight by a register that %s', async (_name, options) => {
   expect(await anchorOf(options)).toHaveLength(2);
