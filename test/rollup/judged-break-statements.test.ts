@@ -33,8 +33,8 @@ async function openBreaks({
   await fill(
     'interval_day',
     'interval_index BIGINT, start_ms BIGINT',
-    // Those of hour 2, 26 and 28.
-    ...[8, 104, 112].map((index) => [index, index < 96 ? 0 : DAY_MS]),
+    // Those of hours 2, 26, 27 and 28.
+    ...[8, 104, 108, 112].map((index) => [index, index < 96 ? 0 : DAY_MS]),
   );
   return tables;
 }
@@ -118,17 +118,35 @@ test.each(still)(
   async (_name, readings, sinceDays, firstMs = 0, { from = 10, to = 20, method } = {}) => {
     const { fill, run } = await openBreaks({ method, firstMs });
     await fill('series_break', BREAK, [1, 12 * DAY_MS, from, 12 * DAY_MS + HOUR_MS, to]);
-    // A later rise, and a series that is judged too and has moved.
-    await fill('series_break', BREAK, [2, 13 * DAY_MS, 50, 13 * DAY_MS + HOUR_MS, 60]);
+    // A series with an earlier and a later rise is judged too.
+    for (const [days, wh] of [
+      [11.9, 50],
+      [13, 60],
+    ] as const)
+      await fill('series_break', BREAK, [2, days * DAY_MS, wh, days * DAY_MS + HOUR_MS, wh + 1]);
     const around: Array<[number, number]> = [...readings, [12, from], [12.04, 99]];
     await fill(
       'reading',
       'series_id, event_time_ms, value',
       ...around.map(([day, wh]) => [1, day * DAY_MS, wh]),
     );
-    await fill('reading', 'series_id, event_time_ms, value', [2, 11 * DAY_MS, 40], [2, 13 * DAY_MS, 50]);
-    const [row] = await run('list_breaks_to_judge', all);
-    expect(row!.standstill_since_ms).toBe(sinceDays === null ? null : sinceDays * DAY_MS);
+    const others: Array<[number, number]> = [
+      [11, 40],
+      [11.5, 50],
+      [11.9, 50],
+      [12.5, 60],
+      [13, 60],
+    ];
+    await fill(
+      'reading',
+      'series_id, event_time_ms, value',
+      ...others.map(([day, wh]) => [2, day * DAY_MS, wh]),
+    );
+    const judged = await run('list_breaks_to_judge', all);
+    expect(judged.slice(1).map((row) => row.standstill_since_ms)).toEqual(
+      method === undefined ? [11.5 * DAY_MS, 12.5 * DAY_MS] : [null, null],
+    );
+    expect(judged[0]!.standstill_since_ms).toBe(sinceDays === null ? null : sinceDays * DAY_MS);
   },
 );
 
@@ -179,7 +197,10 @@ test.each([
   async (_name, method, after, first) => {
     const { fill, run } = await openBreaks({ method, after, firstMs: 7, maxPower: null });
     await fill('reading', 'series_id, event_time_ms, value', [1, 7, 42], [1, 8, 43], [2, 7, 44]);
-    const [row] = (await run('list_judged_series')).filter(({ series_id }) => series_id === 1);
+    const [row, ...others] = (await run('list_judged_series')).toSorted(
+      (a, b) => Number(a.series_id) - Number(b.series_id),
+    );
+    expect(others.map(({ series_id }) => series_id)).toEqual([2]);
     expect(row).toEqual({
       series_id: 1,
       method,
