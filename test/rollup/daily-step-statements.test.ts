@@ -54,7 +54,7 @@ async function readLines(
     ...list.map((reading) => [1, 'daily_energy', ...reading]),
     [2, 'daily_energy', ms(5), 3, null, null],
     [2, 'daily_energy', ms(47.5), 4, null, null],
-    [3, 'total_energy', ms(5), 3, null, null],
+    [1, 'total_energy', ms(5), 3, null, null],
   );
   await fill(
     'energy_event',
@@ -102,6 +102,13 @@ const cases: Array<[name: string, readings: string, lines: string, options?: Opt
   ['a line over readings that are left out', '10 100, 11 150', '10 100 11 150 glitch', { skipped: 11 }],
   ['a reset in a day', '10 100, 11 20 reset 15', '10 5 11 20 reset'],
   ['growth after a reset', '10 100, 11 20 reset 15, 12 30', '10 5 11 20 reset, 11 20 12 30'],
+  ['a reading after one over readings that are left out', '10 100, 12 150', '10 100 12 150', { skipped: 11 }],
+  ['growth in a day after a silence', '10 100, 12 300', '10 100 12 300'],
+  [
+    'growth over midnight after a fall',
+    '22.75 500, 23.5 495, 24.5 600',
+    '22.75 500 23.5 500 jitter, 23.5 495 24.5 600',
+  ],
   ['a rebase in a day', '10 100, 11 20 rebase 0', '10 20 11 20 rebase uncovered'],
   ['a restart at midnight', '23 500, 25 300', '24 0 25 300'],
   ['a restart at midnight, with all that is possible', '23 2000, 25 1010', '24 0 25 1010'],
@@ -220,7 +227,7 @@ const cases: Array<[name: string, readings: string, lines: string, options?: Opt
   ['the first reading of the series', '10 100', '0 0 10 100', { first: 10 }],
   ['a reading that is the first one in scope only', '10 100', '', { first: 9 }],
   ['a first reading of zero', '10 0', '', { first: 10 }],
-  ['a first reading at midnight', '24 100', '', { first: 24 }],
+  ['a first reading at midnight', '24 5', '', { first: 24 }],
   ['a first reading with all that is possible', '10 10010', '0 0 10 10010', { first: 10 }],
   ['a first reading with more', '10 10011', '', { first: 10 }],
   ['a first reading with more than a learnt limit allows', '34 4011', '', { first: 34, maxPower: null }],
