@@ -104,8 +104,8 @@ test('energy of power is rounded by its running sum of the local day, on the day
   await fill(
     'scope',
     SCOPE,
-    [1, 'power_curve', q(5), q(6), 0, false],
-    [2, 'total_energy', q(5), q(6), 0, false],
+    [1, 'power_curve', q(5), q(9), 0, false],
+    [2, 'total_energy', q(5), q(9), 0, false],
   );
   await fill('local_day', 'day DATE, start_ms BIGINT, end_ms BIGINT');
   const days = [0, 1, 2].map((place) => [`1970-01-0${place + 1}`, q(place * 4), q(place * 4 + 4)]);
@@ -123,12 +123,12 @@ test('energy of power is rounded by its running sum of the local day, on the day
       ...places.map((place) => [id, q(place), 9, place === 6 ? null : 400_000_000]),
     );
   await run('round_intervals');
-  // 0.4, 0.8 and 1.2 Wh since midnight.
+  // 0.4, 0.8 and 1.2 Wh since midnight, and 0.4 Wh on the next day.
   const energyOf = async (id: number) =>
     (await rows(`interval_energy WHERE series_id = ${id}`, 'interval_start_ms, energy_wh')).map(
       ([, wh]) => wh,
     );
-  expect(await energyOf(1)).toEqual([9, 0, 1, 9, 0, 9]);
+  expect(await energyOf(1)).toEqual([9, 0, 1, 9, 0, 0]);
   expect([await energyOf(2), await energyOf(3)].flat()).toEqual(Array.from({ length: 12 }, () => 9));
 });
 
@@ -219,6 +219,22 @@ type Interval = [
 const SILENT = SILENCE_MS / QUARTER_MS;
 
 const registers: Array<[name: string, register: Register, intervals: Interval[]]> = [
+  [
+    'is read at a bound, and again in the same interval',
+    {
+      pairs: [
+        [null, 0, 4.5, 100],
+        [4.5, 100, 5, 110],
+        [5, 110, 5.5, 120],
+        [5.5, 120, 6.25, 150],
+      ],
+    },
+    [
+      [4, 10, 7.5, 0, 4.5, 100],
+      [5, 30, 15, 0, 5.5, 120],
+      [6, 10, 3.75, 0, 6.25, 150],
+    ],
+  ],
   [
     'grows from its first reading to its last one',
     {
