@@ -1,6 +1,6 @@
 // The same rule as `csvCell` of the service (copy-rows.ts). A test compares both, so that a file of the page
-// is equal to one of a report. csv-stringify guards only the beginning of a cell, and some spreadsheets divide
-// cells again.
+// is equal to one of a report. csv-stringify guards only the beginning of a cell, and some spreadsheets
+// divide cells again.
 const FORMULA_STARTS = '=+@＝＋＠－-';
 const insidePattern = new RegExp(`([;\t\r\n])([${FORMULA_STARTS}])`, 'g');
 const startPattern = new RegExp(`^([\t\r\n${FORMULA_STARTS}])`);
