@@ -17,7 +17,7 @@ import { ruleMacros, withConstants } from './rule-macros.ts';
  * 3: limits are learnt for each day, from that day and the 27 days before it.
  * 4: new rules for the beginning of a register, standstills, changes of unit and days that other methods
  *    prove wrong; stored readings beyond the range of their method are rejected.
- * 5: the rule for registers that stand still has changed.
+ * 5: a day whose register stands still is read from another method, whatever that method covers.
  */
 const RULES_VERSION = 5;
 

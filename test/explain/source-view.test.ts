@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import type { Explained, ExplainedSource, Version } from '../../src/explain/explained-schema.ts';
+import { makeExplained, makeSource } from '../web/support/make-explained.ts';
 import { linesOf } from './explained-page.ts';
 
 const at = (minute: number) => `2026-07-01T08:${String(minute).padStart(2, '0')}:30.500Z`;
@@ -9,36 +10,22 @@ const result = {
   ...{ energyWh: 1_500, method: 'total_energy', table: 't', field: 'total', status: 'final' },
   ...{ version: 2, computedAt: at(9) },
 };
-const plain = {
+const plain = makeSource({
   source: 'roof',
-  result,
-  streams: [],
-  limits: null,
-  readings: [],
-  readingsLeftOut: 0,
-  events: [],
-  boundaries: null,
-  segments: [],
-  parts: [],
-  partsLeftOut: 0,
-  intervals: [],
-  coverage: { text: 'all of the day' },
-  flags: [],
-  versions: [],
-  corrections: [],
+  result: result as ExplainedSource['result'],
   measuredWh: 1_500,
-  sum: { agrees: true, text: 'it adds up' },
-};
+  sum: { energyWh: 1_500, exactWh: null, agrees: true, text: 'it adds up' },
+});
 
-/** The page of a day with these sources. */
+/** The page of a day of UTC with these sources. */
 function pageOf(sources: object[], more: object = {}): string {
-  const day = {
-    ...{ name: null, device: 'd-1', day: '2026-07-01', timezone: 'Etc/UTC', hours: 24, text: 'All is well.' },
-    ...{ start: '2026-07-01T00:00:00.000Z', end: '2026-07-02T00:00:00.000Z', takenIn: { batchesWaiting: 0 } },
-    ...{ countingSources: [], wholeDevice: null, known: [], nearestDays: {}, outcome: 'energy' },
-  };
-  const explained = { ...day, ...more, sources: sources.map((one) => ({ ...plain, ...one })) };
-  return describeExplained(explained as unknown as Explained, { all: false });
+  const explained = makeExplained({
+    ...{ name: null, device: 'd-1', day: '2026-07-01', timezone: 'Etc/UTC', text: 'All is well.' },
+    ...{ start: '2026-07-01T00:00:00.000Z', end: '2026-07-02T00:00:00.000Z' },
+    sources: sources.map((one) => ({ ...plain, ...one })),
+    ...more,
+  });
+  return describeExplained(explained as Explained, { all: false });
 }
 
 test('the limits have their units, and the maximum power of a register is shown even if there is none', () => {
