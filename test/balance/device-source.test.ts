@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements, type StatementTable } from './read-statements.ts';
+import { type BalanceTable, balanceTables } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 const day = (number: number | undefined) =>
   number === undefined ? 'NULL::DATE' : `DATE '2026-11-0${number}'`;
@@ -27,7 +29,7 @@ interface Declared {
 /** The rows of the device a. Columns: of device_source. */
 async function read(columns: string, { known = [], spans = [], device, total }: Declared) {
   // A device that is not asked for gives the columns their types.
-  const role_span: StatementTable = [
+  const role_span: BalanceTable = [
     'device, source, role, negative_role, within_device, within_source, valid_from, valid_to',
     "'z', 'x', 'production', NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR, NULL::DATE, NULL::DATE",
     ...spans.map(([source, role, negative, within, from, to]) => {

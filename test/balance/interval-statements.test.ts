@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements, type StatementTable } from './read-statements.ts';
+import { type BalanceTable, balanceTables } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 const QUARTER_MS = 900_000;
 const HOUR_MS = 3_600_000;
@@ -7,7 +9,7 @@ const day = (number: number) => `DATE '2026-11-0${number}'`;
 
 /** The intervals of two days of a register: place, whether it is known, and whether it has a shape. */
 async function intervalsOf(measured: Array<[day: number, place: number, wh: number, isSpread?: boolean]>) {
-  const tables: Record<string, StatementTable> = {
+  const tables: Record<string, BalanceTable> = {
     wanted: ['device, source, own_day', `'a', 'x', ${day(1)}`, `'a', 'x', ${day(2)}`],
     slot: [
       'own_day, at_ms',

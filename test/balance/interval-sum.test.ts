@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements } from './read-statements.ts';
+import { balanceTables } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 const day = "DATE '2026-11-01'";
 type Wh = number | null;

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements } from './read-statements.ts';
+import { balanceTables } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 /** A day of which everything is known, as SQL: production 100, consumption 90, export 10 and no battery. */
 const known = {

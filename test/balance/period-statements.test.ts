@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements } from './read-statements.ts';
+import { balanceTables } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 /** A day: Wh of production, yield, whether it has a peak and is incomplete, and the rest of the site. */
 type Day = [

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements, type StatementTable as Table } from './read-statements.ts';
+import { balanceTables, type BalanceTable as Table } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 const days = (...numbers: number[]): Table => ['day', ...numbers.map((day) => `DATE '2026-11-0${day}'`)];
 const day = (number: number | null) => (number === null ? 'NULL::DATE' : `DATE '2026-11-0${number}'`);

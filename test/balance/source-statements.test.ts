@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { readStatements } from './read-statements.ts';
+import { balanceTables } from './balance-tables.ts';
+
+const readStatements = balanceTables();
 
 const QUARTER_MS = 900_000;
 const HOUR_MS = 3_600_000;

@@ -3,16 +3,16 @@ import {
   message,
   messages,
   names,
-  openStatementTables,
   other,
   own,
   series,
   stream,
   streams,
   type TableRows,
-} from '../warehouse/statement-tables.ts';
+  warehouseTables,
+} from '../warehouse/warehouse-tables.ts';
 
-const found = openStatementTables();
+const found = warehouseTables();
 
 /** Imports with their id, state, content, last batch, and when they changed. */
 const imports = (

@@ -5,17 +5,17 @@ import {
   message,
   messages,
   names,
-  openStatementTables,
   other,
   own,
   series,
   stream,
   streams,
   type TableRows,
-} from '../warehouse/statement-tables.ts';
+  warehouseTables,
+} from '../warehouse/warehouse-tables.ts';
 
 const HOUR_MS = 3_600_000;
-const found = openStatementTables();
+const found = warehouseTables();
 
 test('a stream has the number of its series, and with a modulus the highest index of the newest time', async () => {
   const rows = await found(

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
   intervals,
-  openStatementTables,
   other,
   own,
   series,
   stream,
   streams,
   type TableRows,
-} from '../warehouse/statement-tables.ts';
+  warehouseTables,
+} from '../warehouse/warehouse-tables.ts';
 
-const found = openStatementTables();
+const found = warehouseTables();
 
 /** A register and power of one source, with an interval of each. */
 function still({

@@ -1,42 +1,35 @@
-import { expect } from 'vitest';
-import { loadSql } from '../../src/warehouse/load-sql.ts';
-import { queryText, type SqlParameters } from '../../src/warehouse/query.ts';
+import type { SqlParameters } from '../../src/warehouse/query.ts';
 import { deviceId } from '../support/messages.ts';
-import { shared } from '../support/shared.ts';
+import { atEnd } from '../support/shared.ts';
+import { statementTables } from '../support/statement-tables.ts';
 import { openTestShard } from './warehouse-fixture.ts';
 
 export const [own, other] = [deviceId(1), deviceId(2)];
-
-/** Ends the transaction of a test, so that the next one has an empty warehouse. */
-const undone = new Error('undone');
 
 /** Rows of a table: its columns, and the values of each row as SQL. */
 export type TableRows = [columns: string, ...values: string[]];
 
 /**
  * Opens a warehouse for a file of tests.
- * @returns a function that runs a statement over rows of tables, and returns its rows or those of `then`
+ * @returns a function that runs a statement over rows of its tables, and returns its rows or those of `then`
  */
-export function openStatementTables() {
-  const shard = shared(openTestShard);
+export function warehouseTables() {
+  const open = statementTables(async () => {
+    const shard = await openTestShard();
+    const connection = await shard.connect();
+    atEnd(() => connection.closeSync());
+    return connection;
+  });
   return async (
     tables: Record<string, TableRows>,
     statement: string,
-    parameters: SqlParameters = {},
+    parameters?: SqlParameters,
     then?: string,
   ) => {
-    let rows: Array<Record<string, unknown>> = [];
-    const work = shard().transaction(async (connection) => {
-      for (const [table, [columns, ...values]] of Object.entries(tables))
-        await connection.run(
-          `INSERT INTO ${table} (${columns}) VALUES ${values.map((row) => `(${row})`).join(', ')}`,
-        );
-      rows = await queryText(connection, loadSql(statement), parameters);
-      if (then !== undefined) rows = await queryText(connection, then);
-      throw undone;
-    });
-    await expect(work).rejects.toBe(undone);
-    return rows.map((row) => Object.values(row));
+    const { fill, run, read } = await open();
+    for (const [table, [columns, ...values]] of Object.entries(tables)) await fill(table, columns, ...values);
+    const rows = await run(statement, parameters);
+    return then === undefined ? rows.map((row) => Object.values(row)) : read(then);
   };
 }
 
