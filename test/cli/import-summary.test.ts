@@ -42,8 +42,14 @@ function summaryOf(sources: number): ImportSummary {
   };
 }
 
-test('an import summary lists a few sources one by one', () => {
-  expect(describeNews(newsOfImport(summaryOf(2), workgroup, []), 200)).toBe(`
+/** The first rows of the file are not needed, or have no fields. */
+const noStats = async () => [];
+
+const textOf = async (sources: number) =>
+  describeNews(await newsOfImport(summaryOf(sources), workgroup, noStats), 200);
+
+test('an import summary lists a few sources one by one', async () => {
+  expect(await textOf(2)).toBe(`
 Field  Values  Read by                             Taken  Rejected
 wh      2,000  energyStreams.0 (total_energy, Wh)  1,990        10
 unit    2,000  energyStreams.0 as its unit             -         -
@@ -58,21 +64,21 @@ Month    Source      kWh  Devices  Days
 `);
 });
 
-test('an import summary adds up more than eight sources, and says that it does', () => {
-  expect(describeNews(newsOfImport(summaryOf(8), workgroup, []), 200)).toContain('2026-03  string 8  1.500');
-  expect(describeNews(newsOfImport(summaryOf(9), workgroup, []), 200)).toContain(
+test('an import summary adds up more than eight sources, and says that it does', async () => {
+  expect(await textOf(8)).toContain('2026-03  string 8  1.500');
+  expect(await textOf(9)).toContain(
     'Month    Source               kWh  Devices  Days\n2026-03  9 sources, added  13.500        3    31\n',
   );
 });
 
-test('the summary of a file without any used field names some of its fields', () => {
+test('the summary of a file without any used field names some of its fields', async () => {
   const fields = Array.from({ length: 15 }, (_, index) => ({
     field: `c${index}`,
     values: 1,
     streams: [],
     rejected: {},
   }));
-  const { warnings, suggested } = newsOfImport({ ...summaryOf(0), fields }, workgroup, []);
+  const { warnings, suggested } = await newsOfImport({ ...summaryOf(0), fields }, workgroup, noStats);
   expect(suggested).toEqual([]);
   expect(warnings).toEqual([
     expect.stringContaining(
@@ -81,22 +87,24 @@ test('the summary of a file without any used field names some of its fields', ()
   ]);
 });
 
-test('an import gives no energy if all of its readings were rejected, or none of the accepted ones had a partner', () => {
-  const warningsOf = (taken: number, sources: number, more: object = {}) => {
+test('an import gives no energy if all of its readings were rejected, or none of the accepted ones had a partner', async () => {
+  const warningsOf = async (taken: number, sources: number, more: object = {}) => {
     const summary = summaryOf(sources);
     const [first, ...rest] = summary.fields;
     const fields = [{ ...first!, streams: [{ ...use, taken }], ...more }, ...rest];
-    return newsOfImport({ ...summary, fields }, workgroup, []).warnings;
+    return (await newsOfImport({ ...summary, fields }, workgroup, noStats)).warnings;
   };
-  expect(warningsOf(0, 0)).toEqual([
+  expect(await warningsOf(0, 0)).toEqual([
     expect.stringMatching(
       /^this import gives no energy\. All readings .*rejected \(wh: 7 negative, wh: 3 future\)/,
     ),
   ]);
-  expect(warningsOf(1, 0)).toEqual([expect.stringContaining('a register needs two readings of a device')]);
-  expect(warningsOf(1, 1)).toEqual([]);
+  expect(await warningsOf(1, 0)).toEqual([
+    expect.stringContaining('a register needs two readings of a device'),
+  ]);
+  expect(await warningsOf(1, 1)).toEqual([]);
   // A field without any value was not refused, and has no readings without a partner.
-  expect(warningsOf(0, 0, { values: 0, rejected: {} })).toEqual([]);
+  expect(await warningsOf(0, 0, { values: 0, rejected: {} })).toEqual([]);
 });
 
 test('several registers of a file can be one amount or several, and power beside one is neither', () => {
@@ -111,12 +119,23 @@ test('several registers of a file can be one amount or several, and power beside
   expect(warningOf('import_kwh', 'power_w')).not.toContain('If a source has several fields');
 });
 
-test('a suggested line for a field without a unit in its name is refused until a person writes the unit', () => {
+const readTotal = async () => [
+  {
+    field: 'total',
+    ...{ values: 3, texts: 0, min: 1, max: 9, risen: 8, fallen: 0, restarts: 0, dropOuts: 0, dayChanges: 0 },
+  },
+];
+
+test('a file of which only the unit is read has suggestions for its other fields', async () => {
+  const { fields, ...summary } = summaryOf(0);
+  const news = await newsOfImport({ ...summary, fields: fields.slice(1) }, workgroup, readTotal);
+  expect(news.suggested?.map(({ field }) => field)).toEqual(['total']);
+  expect(news.warnings[0]).toContain('- { table: solar, field: total, method: total_energy');
+});
+
+test('a suggested line for a field without a unit in its name is refused until a person writes the unit', async () => {
   const fields = [{ field: 'total', values: 3, streams: [], rejected: {} }];
-  const stats = { values: 3, texts: 0, min: 1, max: 9, risen: 8, fallen: 0, restarts: 0, dropOuts: 0 };
-  const { warnings } = newsOfImport({ ...summaryOf(0), fields }, workgroup, [
-    { field: 'total', ...stats, dayChanges: 0 },
-  ]);
+  const { warnings } = await newsOfImport({ ...summaryOf(0), fields }, workgroup, readTotal);
   const [, line = ''] = /- (\{.*\}) {3}# only grows, 1 to 9; its name says no unit/.exec(warnings[0]!) ?? [];
   const pasted = (text: string) =>
     configSchema.safeParse({ workgroups: [{ id: 'home', energyStreams: [parse(text)] }] });

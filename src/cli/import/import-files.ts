@@ -77,7 +77,7 @@ export async function importAll(
       view.clear();
       done.push(file);
     });
-    news = await newsOf(owner, done, request, service);
+    news = await findNews(owner, done, request, service);
   } finally {
     view.clear();
     const seconds = Math.round((performance.now() - startMs) / 100) / 10;
@@ -106,7 +106,7 @@ const SUGGESTION_ROWS = 100_000;
 const SUMMARY_MS_MAX = 10 * MINUTE_MS;
 
 /** The effect of the imported files. @returns undefined if there is none */
-async function newsOf(
+async function findNews(
   owner: WarehouseOwner,
   done: readonly ImportedFile[],
   request: ImportFilesRequest,
@@ -123,11 +123,11 @@ async function newsOf(
     { importIds, table },
     { signal, withinMs: SUMMARY_MS_MAX },
   );
-  const isRead = summary.fields.some(({ streams }) => streams.length > 0);
-  if (isRead) return newsOfImport(summary, workgroup, []);
-  const { previewFile } = await import('../../import/preview-file.ts');
-  const rows = { ...request, path: first.path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
-  return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
+  return newsOfImport(summary, workgroup, async () => {
+    const { previewFile } = await import('../../import/preview-file.ts');
+    const rows = { ...request, path: first.path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
+    return (await previewFile(rows, signal)).fields;
+  });
 }
 
 /** Checks that the columns of files fit the mapping. @throws InputError with the problems of all files */

@@ -24,20 +24,27 @@ export interface ImportNews extends Partial<Omit<ImportSummary, 'table' | 'field
 
 type Asked = Pick<WorkgroupConfig, 'id' | 'energyStreams'>;
 
-/** @param stats of the first rows; only if no field is read */
-export function newsOfImport(
+/** @param readStats reads the first rows of a file. It is called only if no field of the import is read */
+export async function newsOfImport(
   summary: ImportSummary,
   workgroup: Asked,
-  stats: readonly FieldStats[],
-): ImportNews {
-  const isRead = summary.fields.some(isAmount);
-  const suggested = isRead ? undefined : suggestStreams(stats);
-  const warnings = isRead
-    ? energyWarnings(summary)
-    : summary.fields.length > 0
-      ? [unreadWarning(summary, workgroup, { suggested: suggested!, firstDay: summary.firstDay })]
-      : [];
-  return { ...summary, warnings, ...(warnings.length > 0 && suggested && { suggested }) };
+  readStats: () => Promise<readonly FieldStats[]>,
+): Promise<ImportNews> {
+  if (summary.fields.length === 0 || summary.fields.some(isAmount))
+    return { ...summary, warnings: warningsOfImport(summary, workgroup) };
+  const suggested = suggestStreams(await readStats());
+  return { ...summary, warnings: warningsOfImport(summary, workgroup, suggested), suggested };
+}
+
+/** Why an import gives no energy, with what to do. @returns none if it gives energy */
+export function warningsOfImport(
+  summary: ImportSummary,
+  workgroup: Asked,
+  suggested: readonly SuggestedStream[] = [],
+): string[] {
+  if (summary.fields.some(isAmount)) return energyWarnings(summary);
+  if (summary.fields.length === 0) return [];
+  return [unreadWarning(summary, workgroup, { suggested, firstDay: summary.firstDay })];
 }
 
 /** The same for a dry run: the fields that would be read, without energy. */

@@ -4,7 +4,7 @@ import type { LandedImport } from '../../import/newest-imports.ts';
 import { formatCount, formatCountOf } from '../../lib/format-count.ts';
 import { formatInstant } from '../../lib/time.ts';
 import type { KnownImport } from '../../operate/known-imports.ts';
-import { newsOfImport } from '../import/import-news.ts';
+import { warningsOfImport } from '../import/import-news.ts';
 import { formatKwh } from '../terminal/format-numbers.ts';
 
 /** A finished import, with its problems. */
@@ -16,7 +16,7 @@ export function withWarnings(
   newest: readonly LandedImport[],
   workgroup: Pick<WorkgroupConfig, 'id' | 'energyStreams'>,
 ): ListedNewestImport[] {
-  return newest.map((one) => ({ ...one, warnings: newsOfImport(one.summary, workgroup, []).warnings }));
+  return newest.map((one) => ({ ...one, warnings: warningsOfImport(one.summary, workgroup) }));
 }
 
 export function describeImport(workgroupId: string, listed: KnownImport): string {
