@@ -1,5 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { MEBIBYTE } from '../../src/lib/units.ts';
 import { readListAnswer } from '../../src/storage/list-answer.ts';
 import { probeStore } from '../../src/storage/probe-store.ts';
 import { s3Failure, unreachable } from '../../src/storage/s3-failure.ts';
@@ -69,6 +70,19 @@ describe.skipIf(s3Missing)('each cause of a failure is named, with what to do', 
     const error = await failureOf({ ...settings, endpoint, timeouts: { silenceMs: 100, requestMs: 300 } });
     expect(error).toMatchObject({ code: 'StorageUnreachable', retryable: true });
   });
+});
+
+test('a request may take longer for each MiB that it sends or reads, up to the longest timer', async () => {
+  const server = await startS3Server(keys);
+  const timeouts = { requestMs: 60_000, mebibyteMs: 1_000 };
+  const store = createS3Store({ ...bucket(server.url), timeouts });
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  onTestFinished(() => void timeout.mockRestore());
+  await store.put('a', { bytes: Buffer.alloc(MEBIBYTE + 1) });
+  await store.get('a', { bytesMax: 3 * MEBIBYTE });
+  await store.download('none', '/none', { bytes: 2 ** 50, sha256: '' });
+  await store.remove('a');
+  expect(timeout.mock.calls).toEqual([[62_000], [63_000], [2 ** 31 - 1], [60_000]]);
 });
 
 test('nobody at the address', async () => {
@@ -176,6 +190,38 @@ test('an answer that is not a complete list is refused', () => {
     whole(`<IsTruncated>false</IsTruncated>${entry}`).slice(0, -5),
   ])
     expect(() => read(text), text).toThrow(/not that of S3/);
+});
+
+/** The answer to a list, with these keys. */
+const listAnswer = (isTruncated: boolean, keys: readonly string[]) => {
+  const entries = keys.map(
+    (key) =>
+      `<Contents><Key>${key}</Key><Size>1</Size><LastModified>2026-11-22T10:00:00Z</LastModified></Contents>`,
+  );
+  return `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${entries.join('')}</ListBucketResult>`;
+};
+
+test.each([
+  ['an object without the prefix', ['q/b']],
+  ['keys in another order', ['p/c', 'p/b']],
+  ['a key twice', ['p/b', 'p/b']],
+  ['the key after which it was asked', ['p/a']],
+])('a store that lists %s is refused', async (_, listed) => {
+  const server = await startS3Server(keys);
+  server.refuseWith(200, listAnswer(false, listed));
+  const list = createS3Store(bucket(server.url)).list('', { startAfter: 'a' });
+  await expect(Array.fromAsync(list)).rejects.toMatchObject({
+    code: 'StorageUnsuitable',
+    message: expect.stringContaining('does not list keys in their order'),
+  });
+});
+
+test('a list ends after the keys that were asked for, without another request', async () => {
+  const server = await startS3Server(keys);
+  server.refuseWith(200, listAnswer(true, ['p/b', 'p/c']));
+  const list = createS3Store(bucket(server.url)).list('', { keysMax: 2 });
+  expect((await Array.fromAsync(list)).map(({ key }) => key)).toEqual(['b', 'c']);
+  expect(server.requests).toHaveLength(1);
 });
 
 test.each<[error: Error, why: string, advice: string]>([
