@@ -55,7 +55,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     const isOpen = file !== undefined && hasSecret(request, file.secret);
     if (request.method !== 'POST' || !(isOpen || (await mayWake(workgroupId, request))))
       return sendRpc(response, 401, {});
-    if (!isOpen && !file && operation !== PING && request.headers[WAKE_HEADER] === 'no')
+    if (!isOpen && !file && request.headers[WAKE_HEADER] === 'no')
       return sendRpc(response, 409, { error: HIBERNATED });
     try {
       const asker = new AbortController();

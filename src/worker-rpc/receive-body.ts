@@ -76,7 +76,7 @@ function splitAt(stream: AsyncIterable<Buffer>, headBytes: number) {
       if (done) break;
       parts.push(value.subarray(0, missing));
       over = value.subarray(missing);
-      missing -= Math.min(missing, value.length);
+      missing -= value.length;
     }
     return Buffer.concat(parts);
   }

@@ -1,12 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { machineName } from '../../src/lib/machine-name.ts';
 import { readWorkerFiles, writeControlFile, writeWorkerFile } from '../../src/worker-rpc/control-file.ts';
 import { findLocalWorkers, forgetEndedWorkers, isOpenBeside } from '../../src/worker-rpc/local-workers.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 
 const { pid } = process;
 const HOUR_S = 3_600;
@@ -32,6 +33,23 @@ test('it is not if the machine was restarted, and the process is younger than th
   const olderThanProcess = process.uptime() + HOUR_S;
   const before = `${hostname()} 6f1c6f0e-0000-4000-8000-000000000000`;
   expect(find(before, olderThanProcess)).toEqual({ kind: 'ended', pid });
+});
+
+test('a worker that is stopped is named before one that has ended', async () => {
+  const dataDir = tempDir();
+  const child = spawn('sleep', ['600']);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const write = (one: number) =>
+    writeWorkerFile(dataDir, { port: 1, secret: 's'.repeat(32), pid: one, machine: machineName() });
+  write(child.pid!);
+  expect(findLocalWorkers(dataDir)).toEqual({ kind: 'living' });
+  child.kill('SIGSTOP');
+  await until('it is stopped', () => findLocalWorkers(dataDir).kind === 'stopped');
+  const endedPid = spawnSync('true').pid;
+  write(endedPid);
+  expect(findLocalWorkers(dataDir)).toEqual({ kind: 'stopped', pid: child.pid });
+  write(pid);
+  expect(findLocalWorkers(dataDir)).toEqual({ kind: 'living' });
 });
 
 test('only workers that have ended are forgotten', () => {

@@ -3,7 +3,7 @@ import { openProcessTokens } from '../../src/access/process-token.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock, type UtcMs } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
-import type { WorkerAddress } from '../../src/worker-rpc/owner-directory.ts';
+import type { FoundOwner, WorkerAddress } from '../../src/worker-rpc/owner-directory.ts';
 import { createRemoteControl } from '../../src/worker-rpc/remote-control.ts';
 import { startRemoteServer } from '../../src/worker-rpc/remote-server.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -49,4 +49,20 @@ test('of the workers that can open a workgroup, the one that had it last is foun
   expect(await locate(workers)).toMatchObject({ machine: 'last', status: { updatedAtMs: 2_000 } });
   expect(await locate(workers.slice(0, 1))).toEqual({ machine: 'never', status: undefined });
   expect(await locate([])).toBeUndefined();
+});
+
+const worker: WorkerAddress = { workerId: 'one', host: '127.0.0.1', port: 1, machine: 'here' };
+
+test.each<[found: FoundOwner, isServed: boolean]>([
+  [{ kind: 'owner', owner: worker }, true],
+  [{ kind: 'unknown' }, true],
+  [{ kind: 'free', workers: [worker] }, true],
+  [{ kind: 'free', workers: [] }, false],
+])('if %j is found for a workgroup, it is served: %s', async (found, isServed) => {
+  const control = createRemoteControl({
+    directory: { find: async () => found },
+    tokens: { sign: () => Promise.reject(new Error('was asked')) },
+    machine: 'here',
+  });
+  expect(await control.isServed('acme')).toBe(isServed);
 });

@@ -71,6 +71,19 @@ test.each([
   expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
 });
 
+test('a file that is longer than its token says is refused before the rest is read', async () => {
+  let sent = 0;
+  async function* body() {
+    yield Buffer.concat([Buffer.from(text), file]);
+    for (; sent < 100; sent++) yield Buffer.from('x');
+  }
+  const request = Object.assign(body(), { headers: { [ARGUMENTS_HEADER]: String(text.length) } });
+  const call = { argumentsSha256: sha256Hex(text), file: noted };
+  const received = receiveBody(request as unknown as IncomingMessage, call, tempDir());
+  await expect(received).rejects.toMatchObject({ code: 'DamagedCall' });
+  expect(sent).toBeLessThan(3);
+});
+
 test('a file that the disk has no space for is an error that says so, and no file is left', async (context) => {
   const disk = mountSmallDisk(1);
   if (disk === undefined) return context.skip('this user cannot make a small disk');

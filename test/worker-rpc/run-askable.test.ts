@@ -28,6 +28,39 @@ test('an operation that waits is not run if its caller has left, and an explanat
   expect(ran).toHaveLength(15);
 });
 
+test('a caller that leaves while its arguments are read gets nothing run', async () => {
+  const ran: string[] = [];
+  const runAskable = createAskableRunner({
+    run: async (_, operation) => {
+      ran.push(operation);
+      return undefined as never;
+    },
+  });
+  const left = new AbortController();
+  const readArgs = async () => left.abort(new Error('gone'));
+  await expect(runAskable('acme', 'status', readArgs, left.signal)).rejects.toThrow('gone');
+  expect(ran).toEqual([]);
+});
+
+test('a call is refused while 16 run and 128 wait, and an explanation while one runs and two wait', async () => {
+  const answering = Promise.withResolvers<void>();
+  const runAskable = createAskableRunner({
+    run: async () => {
+      await answering.promise;
+      return undefined as never;
+    },
+  });
+  const ask = (operation: string, args: unknown) =>
+    runAskable('acme', operation, async () => args, new AbortController().signal);
+  const explain = () => ask('explain', { device: randomUUID(), day: '2026-11-20' });
+  const kept = [explain(), explain(), explain()];
+  await expect(explain()).rejects.toMatchObject({ code: 'Busy', retryable: true });
+  kept.push(...Array.from({ length: 13 + 128 }, () => ask('status', undefined)));
+  await expect(ask('status', undefined)).rejects.toMatchObject({ code: 'Busy', retryable: true });
+  answering.resolve();
+  expect(await Promise.all(kept)).toHaveLength(16 + 128);
+});
+
 test('the id of a request has at most 64 characters, as in HTTP', async () => {
   const ids: unknown[] = [];
   const runAskable = createAskableRunner({
