@@ -85,8 +85,8 @@ function rangesOf(
     const blocks: WantedBlock[] = [];
     for (; next < queue.length && queue[next]!.offset < end; next++) {
       const block = queue[next]!;
-      if (block.offset < (blocks.length > 0 ? endOf(blocks.at(-1)!) : start))
-        throw damagedError('its blocks overlap');
+      const before = blocks.at(-1);
+      if (before && block.offset < endOf(before)) throw damagedError('its blocks overlap');
       if (endOf(block) > end) end = block.offset;
       else blocks.push(block);
       if (end === block.offset) break;

@@ -6,8 +6,12 @@ import {
   encodeMap,
   HEAD_BYTES,
   MAGIC,
+  mapBytesMax,
   TRAILER_BYTES,
 } from '../../src/snapshot/pack-format.ts';
+import { readPackMap } from '../../src/snapshot/read-pack.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const own = { key: 'snapshots/000000000001-a.pack', bytes: 1_000, sha256: 'a'.repeat(64) };
 const block: BlockPlace = { pack: 0, offset: 8, length: 92, sha256: Buffer.alloc(32, 7) };
@@ -69,4 +73,21 @@ test('a map begins after the first bytes of its pack', async () => {
   };
   expect(await decoded(MAGIC.length)).toMatchObject({ mapOffset: MAGIC.length });
   expect(await decoded(MAGIC.length - 1)).toBeUndefined();
+});
+
+test('a map that is too large for its file is refused before it is read', async () => {
+  const store = createFolderStore(tempDir());
+  const packOf = async (mapBytes: number) => {
+    const trailer = Buffer.alloc(TRAILER_BYTES);
+    trailer.writeUIntLE(MAGIC.length, 0, 6);
+    trailer.writeUIntLE(mapBytes, 6, 6);
+    MAGIC.copy(trailer, 44);
+    const bytes = Buffer.concat([MAGIC, Buffer.alloc(mapBytes), trailer]);
+    const key = `snapshots/${mapBytes}.pack`;
+    await store.put(key, { bytes });
+    return readPackMap(store, { ...own, key, bytes: bytes.length }, { fileBytes: HEAD_BYTES });
+  };
+  const most = mapBytesMax(HEAD_BYTES);
+  await expect(packOf(most + 1)).rejects.toThrow('its map is too large');
+  await expect(packOf(most)).rejects.toThrow('the SHA-256 of its map is not the noted one');
 });

@@ -57,7 +57,7 @@ test.each([1, 2, 8, 9, 16, 17, 20])(
   },
 );
 
-test('an error of a later read is thrown when its blocks are asked for, and a caller may stop', async () => {
+test('an error of a later read is thrown when its blocks are asked for, and a caller that stops waits for its end', async () => {
   const fileBytes = HEAD_BYTES + 20 * BLOCK_BYTES;
   const { read, reads } = fileOf(fileBytes);
   const failing = readBlocks(fileBytes, async (target, position) => {
@@ -67,6 +67,13 @@ test('an error of a later read is thrown when its blocks are asked for, and a ca
   expect((await failing.next()).done).toBe(false);
   await expect(failing.next()).rejects.toThrow('the disk is gone');
   reads.length = 0;
-  for await (const _ of readBlocks(fileBytes, read)) break;
-  expect(reads).toHaveLength(2);
+  let running = 0;
+  const slow = async (target: Buffer, position: number) => {
+    running += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    await read(target, position);
+    running -= 1;
+  };
+  for await (const _ of readBlocks(fileBytes, slow)) break;
+  expect([reads.length, running]).toEqual([2, 0]);
 });

@@ -1,11 +1,18 @@
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { TerminalError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { isWorthReferring, packsOf, type TakenSnapshot } from '../../src/snapshot/take-snapshot.ts';
+import {
+  isWorthReferring,
+  packsOf,
+  type TakenSnapshot,
+  takeSnapshot,
+} from '../../src/snapshot/take-snapshot.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createRecoveringDatabase } from '../../src/warehouse/recovering-database.ts';
@@ -95,6 +102,19 @@ test.runIf(isSoak)(
     expect(await wal()).toEqual([{ wal_size: expect.stringMatching(/^0 bytes|KiB$|^[0-9]\.\d MiB/) }]);
   },
 );
+
+test('a store that refuses a pack leaves no file of it on the disk', async () => {
+  const shard = await openTestShard();
+  const stagingDir = tempDir();
+  const store = {
+    ...createFolderStore(tempDir()),
+    put: () => Promise.reject(new TerminalError('StorageForbidden', 'no permission')),
+  };
+  const key = 'snapshots/000000000001-refused.pack';
+  const taking = takeSnapshot(shard, { store, key, previous: undefined, stagingDir, logger: silentLogger });
+  await expect(taking).rejects.toMatchObject({ code: 'StorageForbidden' });
+  expect(readdirSync(stagingDir)).toEqual([]);
+});
 
 test('a second pack has only changed blocks, and the packs of a snapshot stay few and small', async () => {
   const shard = await openExtraShard();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { HEAD_BYTES, type PackMap } from '../../src/snapshot/pack-format.ts';
+import { BLOCK_BYTES, HEAD_BYTES, type PackMap } from '../../src/snapshot/pack-format.ts';
 import { unpack } from '../../src/snapshot/unpack.ts';
 import { writePack } from '../../src/snapshot/write-pack.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -13,7 +13,7 @@ function setUp() {
   const store = createFolderStore(join(folder, 'store'));
   let written = 0;
   /** Writes a pack of these bytes, and restores the file from it. */
-  async function pack(file: Buffer, previous?: PackMap) {
+  async function pack(file: Buffer, previous?: PackMap, partBytesMax?: number) {
     const key = `snapshots/00000000000${++written}-test.pack`;
     const source = {
       bytes: file.length,
@@ -23,11 +23,14 @@ function setUp() {
     };
     let paths = 0;
     const newPath = () => join(folder, `${written}-${paths++}`);
-    const { map, files, blocksWritten } = await writePack(source, { key, newPath, previous });
+    const { map, files, blocksWritten } = await writePack(source, {
+      ...{ key, newPath, previous },
+      ...(partBytesMax !== undefined && { partBytesMax }),
+    });
     for (const part of files) await store.put(part.key, part);
     const path = join(folder, `restored-${written}`);
     await unpack(store, { pack: files.at(-1)!, fileBytes: file.length, path });
-    return { map, blocksWritten, isSame: readFileSync(path).equals(file) };
+    return { map, blocksWritten, files: files.length, isSame: readFileSync(path).equals(file) };
   }
   return { pack };
 }
@@ -51,4 +54,21 @@ test('a pack has the blocks that have changed since the pack before, and those t
   expect([changed.blocksWritten, changed.isSame]).toEqual([1, true]);
   const shorter = await pack(head, changed.map);
   expect([shorter.blocksWritten, shorter.isSame]).toEqual([0, true]);
+});
+
+test('a pack of several files has its changed blocks, and those that are only in the pack before', async () => {
+  const { pack } = setUp();
+  const fileOf = (changed: readonly number[]) =>
+    Buffer.concat([
+      Buffer.alloc(HEAD_BYTES, 'h'),
+      ...Array.from({ length: 9 }, (_, index) =>
+        Buffer.alloc(BLOCK_BYTES, changed.includes(index) ? 'b' : 'a'),
+      ),
+    ]);
+  const first = await pack(fileOf([]));
+  // Blocks are read eight at a time, so another file begins before the ninth.
+  const second = await pack(fileOf([0, 8]), first.map, 20);
+  expect([second.blocksWritten, second.files, second.isSame]).toEqual([2, 2, true]);
+  const third = await pack(fileOf([0, 7]), second.map, 20);
+  expect([third.blocksWritten, third.files, third.isSame]).toEqual([2, 1, true]);
 });
