@@ -84,7 +84,6 @@ export async function createCommitter(
       await committing;
       return { kind: 'committed' };
     } catch (error) {
-      clearQuietly(appender);
       // If COMMIT failed, there is nothing to roll back.
       await connection.run('ROLLBACK').catch(() => {});
       throw error;

@@ -93,3 +93,18 @@ test('a table that has other columns than landing writes is refused before anyth
   await connection.run('ALTER TABLE message ALTER kind TYPE INTEGER');
   await expect(openCommitter()).rejects.toMatchObject({ code: 'SchemaMismatch', retryable: false });
 });
+
+test.each([
+  ['a newer owner', 'UPDATE shard SET owner_epoch = 2'],
+  ['an earlier owner, as an old copy has', 'UPDATE shard SET owner_epoch = 0'],
+  ['no owner', 'DELETE FROM shard'],
+])('nothing is written to a file with %s', async (_, change) => {
+  const { connection, openCommitter, prepare } = await openFile();
+  const committer = await openCommitter();
+  onTestFinished(() => committer.close());
+  await connection.run(change);
+  await expect(
+    committer.commit([prepare(undefined, 0, 10)], { names: [], tables: [] }, NOW_MS, () => {}),
+  ).rejects.toMatchObject({ code: 'StaleOwner' });
+  expect(await count(connection, 'batch')).toBe(0);
+});

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MINUTE_MS, systemClock } from '../../src/lib/time.ts';
@@ -13,3 +14,36 @@ test('all who wait until a database is idle continue when its last connection cl
   await expect(Promise.all(waits)).resolves.toHaveLength(2);
   await database.close();
 });
+
+test('a statement that runs for long is interrupted, so that the database can be closed', async () => {
+  const path = join(tempDir(), 'warehouse.duckdb');
+  const database = await openDatabase({ path, memoryMegabytes: 64, threads: 1, clock: systemClock });
+  const connection = await database.connect();
+  const running = connection
+    .run('SELECT sum(random()) FROM range(300_000_000)')
+    .finally(() => connection.closeSync());
+  const interrupted = expect(running).rejects.toThrow(/INTERRUPT/);
+  await database.waitUntilIdle(1);
+  await interrupted;
+  expect(database.isInUse()).toBe(false);
+  await database.close();
+});
+
+test.runIf(existsSync('/proc/self/fd'))(
+  'a closed database leaves no open descriptor of its file',
+  async () => {
+    const path = join(tempDir(), 'warehouse.duckdb');
+    /** The files of this process below the path. */
+    const openFiles = () =>
+      readdirSync('/proc/self/fd').flatMap((name) => {
+        // The descriptor of this folder is closed already.
+        if (!existsSync(join('/proc/self/fd', name))) return [];
+        const file = readlinkSync(join('/proc/self/fd', name));
+        return file.startsWith(path) ? [file] : [];
+      });
+    const database = await openDatabase({ path, memoryMegabytes: 64, threads: 1, clock: systemClock });
+    expect(openFiles()).toContain(path);
+    await database.close();
+    expect(openFiles()).toEqual([]);
+  },
+);

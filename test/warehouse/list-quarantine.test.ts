@@ -45,6 +45,12 @@ const shard = shared(async () => {
          AS told (day_start_ms, device, readings, first_ms, last_ms, samples),
          (SELECT 0 AS import_id, 'roof' AS source, 'f' AS field, 'spike' AS reason)`,
     );
+    await connection.run(
+      `INSERT INTO energy_stream BY NAME SELECT 1 AS stream_id, '{"field":"wh"}' AS identity, 0 AS batch_id`,
+    );
+    await connection.run(
+      `INSERT INTO set_aside VALUES (1, '${one}', 'roof', 5, 'it failed', 'v'), (1, '${two}', 'roof', 6, 'it failed', 'v')`,
+    );
   });
   return opened;
 });
@@ -80,6 +86,10 @@ test('the samples of a reason are its newest messages, and the newest readings o
 });
 
 test('a reader of some devices sees only what names one of them', async () => {
-  const { groups } = await list(9, [deviceId(2)]);
+  const { groups, setAside } = await list(9, [deviceId(2)]);
   expect(groups).toMatchObject([{ reason: 'odd', items: 1, devices: 1, samples: [{ device: deviceId(2) }] }]);
+  expect(setAside).toEqual([
+    { device: deviceId(2), source: 'roof', field: 'wh', sinceMs: 6, error: 'it failed' },
+  ]);
+  expect((await list(0)).setAside.map(({ device }) => device)).toEqual([deviceId(1), deviceId(2)]);
 });

@@ -236,3 +236,33 @@ test('a file that cannot be opened again is lost until it can', async () => {
   expect(await database.renew()).toBe(true);
   expect((await run('FROM kept')).getRows()).toEqual([[7]]);
 });
+
+test('a database that is closed while its file is opened again stays closed', async () => {
+  const options = {
+    path: join(tempDir(), 'acme.duckdb'),
+    memoryMegabytes: 64,
+    threads: 1,
+    clock: systemClock,
+  };
+  const [opening, mayOpen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const database = createRecoveringDatabase(await openDatabase(options), {
+    ...options,
+    workgroupId: 'acme',
+    logger: silentLogger,
+    async open() {
+      opening.resolve();
+      await mayOpen.promise;
+      return openDatabase(options);
+    },
+    onLost: () => undefined,
+    onReopen: () => undefined,
+    check: async () => undefined,
+  });
+  const renewed = expect(database.renew()).rejects.toMatchObject({ code: 'WarehouseClosed' });
+  await opening.promise;
+  const closed = database.close();
+  mayOpen.resolve();
+  await Promise.all([renewed, closed]);
+  await expect(database.connect()).rejects.toMatchObject({ code: 'WarehouseClosed' });
+  await (await openDatabase(options)).close();
+});

@@ -33,7 +33,7 @@ test('a connection that is not to be kept is closed after its transaction', asyn
   expect(await shard.transaction(isLeft, kept)).toBe(false);
 });
 
-test('after a failure, and after many uses, the next connection is a new one', async () => {
+test('after a failure, and after many uses, the next connection is a new one, which is kept again', async () => {
   const shard = await openTestShard();
   await shard.transaction(leave, kept);
   await expect(shard.transaction(() => Promise.reject(new Error('no')), kept)).rejects.toThrow('no');
@@ -41,6 +41,8 @@ test('after a failure, and after many uses, the next connection is a new one', a
   await shard.transaction(leave, kept);
   let uses = 0;
   while (await shard.transaction(isLeft, kept)) expect(++uses).toBeLessThan(1_000);
+  await shard.transaction(leave, kept);
+  expect(await shard.transaction(isLeft, kept)).toBe(true);
 });
 
 test('only transactions that are not quiet count as changes', async () => {
