@@ -12,7 +12,7 @@ function setUp() {
   const folder = tempDir();
   const store = createFolderStore(join(folder, 'store'));
   let written = 0;
-  /** Writes a pack of these bytes, and restores the file from it. */
+  /** Writes a pack of these bytes, and restores the file from it. The progress rises to the bytes of all packs. */
   async function pack(file: Buffer, previous?: PackMap, partBytesMax?: number) {
     const key = `snapshots/00000000000${++written}-test.pack`;
     const source = {
@@ -29,7 +29,11 @@ function setUp() {
     });
     for (const part of files) await store.put(part.key, part);
     const path = join(folder, `restored-${written}`);
-    await unpack(store, { pack: files.at(-1)!, fileBytes: file.length, path });
+    const done: number[] = [];
+    const onProgress = (bytes: number) => void done.push(bytes);
+    await unpack(store, { pack: files.at(-1)!, fileBytes: file.length, path, onProgress });
+    const packBytes = map.packs.reduce((sum, { bytes }) => sum + bytes, 0);
+    expect([done, done.at(-1)]).toEqual([done.toSorted((a, b) => a - b), packBytes]);
     return { map, blocksWritten, files: files.length, isSame: readFileSync(path).equals(file) };
   }
   return { pack };

@@ -290,6 +290,7 @@ describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
     const closed = expect(waiting).rejects.toMatchObject({ code: 'CacheClosed' });
     await cache.close();
     await closed;
+    await expect(cache.pin([])).rejects.toMatchObject({ code: 'CacheClosed' });
   });
 });
 

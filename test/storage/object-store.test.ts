@@ -134,11 +134,16 @@ test.skipIf(!isSoak || s3Missing)('a list of more than a page is complete', asyn
   expect(await keysOf(store.list('many/'))).toEqual(keys);
 });
 
-test('a folder reports a disk without permission', async () => {
+test('a file in the place of a folder is named, and a folder in the place of a file', async () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, '');
-  await expect(createFolderStore(file).put('a', { bytes: Buffer.from('a') })).rejects.toMatchObject({
+  const inFile = createFolderStore(file).put('a', { bytes: Buffer.from('a') });
+  await expect(inFile).rejects.toMatchObject({ code: 'FolderWrong', retryable: false });
+  const store = createFolderStore(join(tempDir(), 'store'));
+  await store.put('a/b', { bytes: Buffer.from('a') });
+  await expect(store.get('a')).rejects.toMatchObject({
     code: 'FolderWrong',
+    message: expect.stringContaining(`${join(store.address, 'a')}: a file is in the place of a folder`),
   });
 });
 

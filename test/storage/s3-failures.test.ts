@@ -172,6 +172,8 @@ test('an answer that is not a complete list is refused', () => {
   const encoded = `<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>`;
   const keyOf = (text: string) => read(whole(encoded + entry.replace('>a<', `>${text}<`))).objects[0]?.key;
   expect(keyOf('a+b%2Fc%2B')).toBe('a b/c+');
+  const asItIs = whole(`<IsTruncated>false</IsTruncated>${entry.replace('>a<', '>a+b%2F<')}`);
+  expect(read(asItIs).objects[0]?.key).toBe('a+b%2F');
   expect(read(`\uFEFF${whole('<IsTruncated>false</IsTruncated><KeyCount>0</KeyCount>')}`).objects).toEqual(
     [],
   );

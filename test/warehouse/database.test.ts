@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MINUTE_MS, systemClock } from '../../src/lib/time.ts';
@@ -13,6 +13,17 @@ test('all who wait until a database is idle continue when its last connection cl
   connection.closeSync();
   await expect(Promise.all(waits)).resolves.toHaveLength(2);
   await database.close();
+});
+
+test('spilled files of a process that was killed are deleted by the next owner, and not by a reader', async () => {
+  const path = join(tempDir(), 'warehouse.duckdb');
+  const options = { path, memoryMegabytes: 64, threads: 1, clock: systemClock };
+  await (await openDatabase(options)).close();
+  mkdirSync(`${path}.tmp/below`, { recursive: true });
+  await (await openDatabase({ ...options, readOnly: true })).close();
+  expect(existsSync(`${path}.tmp/below`)).toBe(true);
+  await (await openDatabase(options)).close();
+  expect(existsSync(`${path}.tmp`)).toBe(false);
 });
 
 test('a statement that runs for long is interrupted, so that the database can be closed', async () => {

@@ -51,6 +51,15 @@ describe('a message lands', () => {
     });
   });
 
+  test('if it is after the last offset that has landed, also where the next position is before that', () => {
+    expect(select([3n, 5n, 11n], { last: 10n, next: 4n })).toMatchObject({
+      landing: [],
+      landedBefore: 2,
+      beyond: 1,
+      lastOffset: undefined,
+    });
+  });
+
   test('by the same bounds if it could not be read, and always if it has no offset', () => {
     const bounds = { last: 10n, next: 12n, unread: [10n, 11n, 12n, 13n, undefined] };
     expect(select([], bounds)).toMatchObject({

@@ -98,6 +98,14 @@ describe('an unlisted batch', () => {
     ]);
   });
 
+  test('with a lower id than others does not make ids appear again', async () => {
+    const shard = await openTestShard();
+    await shard.land(batchOf(0, 10));
+    await shard.land(batchOf(10, 10));
+    await shard.listBatches(async () => 1);
+    expect(await shard.land(batchOf(20, 10))).toMatchObject({ batchId: 3 });
+  });
+
   test('refuses batches that are pushed out of turn while it is added to the ledger', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
