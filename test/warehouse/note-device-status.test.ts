@@ -6,7 +6,7 @@ import { type Fixture, openFixture } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { landStatuses, type Told } from './land-statuses.ts';
-import { rowsOf } from './warehouse-fixture.ts';
+import { openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 async function setUp() {
   const at: Fixture = await openFixture(tempDir(), createTestClock());
@@ -201,4 +201,15 @@ test('a device is not seen after the clock, even if its messages were stored whi
   await landStatuses(at.shard, 400 * 24 * 60 + 3, [[2, 'data']]);
   await at.publish();
   expect(await seen()).toEqual([7 * 60, 8 * 60]);
+});
+
+test('without new batches nothing is written', async () => {
+  const shard = await openTestShard();
+  await landStatuses(shard, 0, [[1, 'online']]);
+  const progress = async (nowMs: number) => {
+    await shard.transaction((connection) => noteDeviceStatus(connection, nowMs));
+    return rowsOf(shard, "SELECT batch_id, updated_at_ms FROM progress WHERE stage = 'device_status'");
+  };
+  const noted = [{ batch_id: 1n, updated_at_ms: 7n }];
+  expect([await progress(7), await progress(8)]).toEqual([noted, noted]);
 });

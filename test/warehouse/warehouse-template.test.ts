@@ -102,6 +102,9 @@ test('the template has nothing of the workgroup of the original file, and leaves
   const migrations = ownSchema('nothing_left');
   const first = await open('first', { migrations });
   await first.shard.transaction((connection) => connection.run("INSERT INTO name VALUES (1, 'of first')"));
+  await first.shard.close();
+  // A file that has rows already becomes no template when it is opened.
+  const again = await open('first', { migrations, path: first.shard.path });
   const second = await open('second', { migrations });
   const owners = await second.shard.read(async (connection) =>
     (await connection.runAndReadAll('SELECT workgroup_id, owner_epoch FROM shard')).getRows(),
@@ -113,7 +116,7 @@ test('the template has nothing of the workgroup of the original file, and leaves
   );
   expect(readdirSync(dirname(second.shard.path)).filter((name) => name.endsWith('.draft'))).toEqual([]);
   expect(statSync(second.shard.path).mode).toBe(statSync(first.shard.path).mode);
-  for (const { shard } of [first, second]) await shard.close();
+  for (const { shard } of [again, second]) await shard.close();
 });
 
 test('another schema has another template', async () => {

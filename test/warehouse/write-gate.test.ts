@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createWriteGate } from '../../src/warehouse/write-gate.ts';
 import { settle } from '../support/test-clock.ts';
 
@@ -97,4 +97,19 @@ test('a second exclusive call is refused while one runs or waits', async () => {
   gate.leave();
   waiting.finish();
   expect(await waiting.ended).toBe('done');
+});
+
+test('no timer is left when an exclusive call has its turn, or has given up', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const gate = createWriteGate();
+  await gate.enter();
+  const ended = gate.alone(async () => vi.getTimerCount());
+  gate.leave();
+  expect(await ended).toBe(0);
+  await gate.enter();
+  const refused = expect(gate.alone(async () => undefined)).rejects.toEqual(busy);
+  await vi.runAllTimersAsync();
+  await refused;
+  expect(vi.getTimerCount()).toBe(0);
 });
