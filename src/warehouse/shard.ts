@@ -186,7 +186,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     let isSound = false;
     try {
       const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
-      isSound = closing === undefined && keep?.(connection) === true;
+      isSound = keep?.(connection) === true;
       return result;
     } catch (error) {
       database.note(error);
