@@ -172,17 +172,23 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
-    { isQuiet = false, keep }: TransactionOptions = {},
+    options: TransactionOptions = {},
   ): Promise<Result> {
     checkOpen();
     transactions++;
     await gate.enter();
-    const connection = await (keep ? reusableConnection.take() : database.connect()).catch(
-      (error: unknown) => {
-        gate.leave();
-        throw error;
-      },
-    );
+    try {
+      return await transactionInGate(work, options);
+    } finally {
+      gate.leave();
+    }
+  }
+
+  async function transactionInGate<Result>(
+    work: (connection: DuckDBConnection) => Promise<Result>,
+    { isQuiet = false, keep }: TransactionOptions,
+  ): Promise<Result> {
+    const connection = await (keep ? reusableConnection.take() : database.connect());
     let isSound = false;
     try {
       const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
@@ -195,7 +201,6 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     } finally {
       if (!isQuiet) changes++;
       reusableConnection.giveBack(connection, isSound);
-      gate.leave();
     }
   }
 
