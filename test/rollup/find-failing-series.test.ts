@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { StaleOwnerError, TerminalError, TransientError } from '../../src/lib/errors.ts';
-import { findFailingSeries, mayComeFromData } from '../../src/rollup/find-failing-series.ts';
+import { describeFailure, findFailingSeries, mayComeFromData } from '../../src/rollup/find-failing-series.ts';
 import type { SeriesKey } from '../../src/rollup/set-aside.ts';
 
 const keyOf = (index: number): SeriesKey => ({
@@ -53,4 +53,22 @@ test.each([
   ['a text', true],
 ])('%s: it may come from the data: %s', (error, expected) => {
   expect(mayComeFromData(error)).toBe(expected);
+});
+
+test.each([
+  ['Out of Range Error: Overflow in multiplication of 7 * 8', 'a number is beyond what can be computed'],
+  ['Conversion Error: Type INT64 with value 7 is out of range', 'a number is beyond what can be computed'],
+  ['Constraint Error: NOT NULL constraint failed: 7', 'stored rows contradict each other'],
+  ['Invalid Input Error: duplicate key 7', 'stored rows contradict each other'],
+  ['INTERNAL Error: vector 7', 'the database failed'],
+  ['FATAL Error: 7', 'the database failed'],
+  ['Conversion Error: Could not convert 7', 'a value cannot be read'],
+  ['Invalid Input Error: 7', 'a value cannot be read'],
+  ['something else with 7', 'the computation failed'],
+])('of "%s" people read the kind and the statement, and no value', (text, words) => {
+  expect(describeFailure(new Error(text))).toBe(words);
+  expect(describeFailure(Object.assign(new Error(text), { statement: 'collect_pairs' }))).toBe(
+    `${words} (in collect_pairs)`,
+  );
+  expect(describeFailure(text)).toBe(words);
 });
