@@ -36,7 +36,7 @@ WHERE $devices::VARCHAR IS NULL OR device IN (SELECT unnest(from_json($devices::
 QUALIFY row_number() OVER (
   PARTITION BY reason ORDER BY quarantined_at_ms DESC, batch_id DESC, stream_offset DESC
 ) <= $samples_max::BIGINT
-ORDER BY reason, quarantined_at_ms DESC;
+ORDER BY reason, quarantined_at_ms DESC, batch_id DESC, stream_offset DESC;
 
 -- name: find_rejected_samples
 -- Returns rejected readings of each reason that were kept as samples: of the newest days at most
