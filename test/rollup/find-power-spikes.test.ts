@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { findPowerSpikes } from '../../src/rollup/find-power-spikes.ts';
 import { ruleConstants } from '../../src/rollup/rule-constants.ts';
 
-/** A break from one reading to the next: its times, its values, and whether the second is beyond the limit. */
+/** A break between two readings: times, values, and whether the second is beyond the limit. */
 const breakOf = (fromMs: number, toMs: number, values: [from: number, to: number], isBeyond: boolean) => ({
   ...{ fromMs, toMs, fromValue: values[0], toValue: values[1], isBeyond },
   ...{ maxPowerW: 10, maxPowerAfterResetW: undefined, jitterWh: 0, standstillSinceMs: undefined },

@@ -12,7 +12,10 @@ function setUp() {
   const folder = tempDir();
   const store = createFolderStore(join(folder, 'store'));
   let written = 0;
-  /** Writes a pack of these bytes, and restores the file from it. The progress rises to the bytes of all packs. */
+  /**
+   * Writes a pack of these bytes, and restores the file from it. The progress rises to the bytes of all
+   * packs.
+   */
   async function pack(file: Buffer, previous?: PackMap, partBytesMax?: number) {
     const key = `snapshots/00000000000${++written}-test.pack`;
     const source = {

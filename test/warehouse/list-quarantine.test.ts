@@ -41,7 +41,7 @@ const shard = shared(async () => {
       `[${times.map((ms) => `{'event_time_ms': ${ms}, 'stream_offset': 1, 'batch_id': 1, 'text': repeat('${ms % 10}', 600)}`)}]`;
     await connection.run(
       `INSERT INTO rejected_reading BY NAME SELECT * FROM (VALUES
-         (1, UUID '${one}', 30, 3, 40, ${samples(31, 35, 33)}), (2, UUID '${one}', 20, 11, 22, ${samples(22)}))
+         (1, UUID '${one}', 30, 3, 40, ${samples(35, 31, 33)}), (2, UUID '${one}', 20, 11, 22, ${samples(22)}))
          AS told (day_start_ms, device, readings, first_ms, last_ms, samples),
          (SELECT 0 AS import_id, 'roof' AS source, 'f' AS field, 'spike' AS reason)`,
     );
