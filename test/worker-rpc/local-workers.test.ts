@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { utimesSync } from 'node:fs';
+import { statSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -80,4 +80,11 @@ test('a workgroup is open beside this process if another one that lives has it',
   const ended = spawnSync('true');
   expect(open({ pid: ended.pid })).toBe(false);
   expect(open({ machine: 'elsewhere 6f1c6f0e-0000-4000-8000-000000000000' })).toBe(false);
+});
+
+test('only the user of a worker can read its secret', () => {
+  const dataDir = tempDir();
+  writeWorkerFile(dataDir, { port: 1, secret: 's'.repeat(32), pid, machine: machineName() });
+  const modeOf = (...names: string[]) => statSync(join(dataDir, 'control', ...names)).mode & 0o777;
+  expect([modeOf('workers'), modeOf('workers', `${pid}.json`)]).toEqual([0o700, 0o600]);
 });

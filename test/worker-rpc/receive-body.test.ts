@@ -39,6 +39,8 @@ function receive(
 
 test('the arguments come first, and the rest is the file', async () => {
   expect(await receive(Buffer.from(text)).received).toEqual({ args: { day: '2026-11-20' } });
+  // The most that a caller may announce.
+  expect(await receive(Buffer.from(text), {}, MEBIBYTE).received).toHaveProperty('args');
   const both = await receive(Buffer.concat([Buffer.from(text), file]), { file: noted }).received;
   expect(both).toEqual({ args: { day: '2026-11-20' }, path: expect.stringMatching(/\.received$/) });
   expect(readFileSync(both.path!)).toEqual(file);
