@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openStore, parseStoreAddress } from '../../src/storage/open-store.ts';
+import { startS3Server } from '../exports/s3-server.ts';
 
 test.each([
   ['/data/backup', { kind: 'folder', path: '/data/backup' }],
@@ -35,13 +36,15 @@ test.each([
   );
 });
 
-test('a part of a place is a folder below it', () => {
-  const bucket = {
-    ...{ kind: 's3' as const, endpoint: 'http://127.0.0.1:1', bucket: 'energy', prefix: 'a/' },
-    ...{ region: 'r', accessKeyId: 'k', secretAccessKey: 's' },
-  };
+test('a part of a place is a folder below it', async () => {
+  const keys = { region: 'r', accessKeyId: 'k', secretAccessKey: 's' };
+  const server = await startS3Server(keys);
+  const bucket = { ...keys, kind: 's3' as const, endpoint: server.url, bucket: 'energy', prefix: 'a/' };
   expect(openStore(bucket).address).toBe('s3://energy/a');
-  expect(openStore(bucket, 'acme').address).toBe('s3://energy/a/acme');
+  const below = openStore(bucket, 'acme');
+  expect(below.address).toBe('s3://energy/a/acme');
+  await below.put('x', { bytes: Buffer.from('x') });
+  expect([...server.objects.keys()]).toEqual(['/energy/a/acme/x']);
   expect(openStore({ kind: 'folder', path: '/data' }).address).toBe('/data');
   expect(openStore({ kind: 'folder', path: '/data' }, 'acme').address).toBe('/data/acme');
 });
