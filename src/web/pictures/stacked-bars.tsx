@@ -11,23 +11,33 @@ import { useWidth } from './use-width.ts';
 
 const { left, top, bottom } = PLOT;
 
-/**
- * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero.
- * One column can be reached with Tab, the others with the arrow keys.
- */
-export function StackedBars(props: {
+interface BarsProps {
   label: string;
   columns: readonly BarColumn[];
   series: readonly BarSeries[];
   unit: Unit;
-  height?: number;
   active: number | undefined;
   onActive(index: number | undefined): void;
   /** The series that stands out. */
   bright?: string | undefined;
-}) {
-  const { label, columns, series, unit, height = 260, active, onActive, bright } = props;
+}
+
+/**
+ * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero.
+ * One column can be reached with Tab, the others with the arrow keys.
+ */
+export function StackedBars({ height = 260, ...props }: BarsProps & { height?: number }) {
   const { ref, width } = useWidth<HTMLDivElement>();
+  return (
+    <div ref={ref} class="picture" style={{ height: `${height}px` }}>
+      {width > 0 && <DrawnBars {...props} width={width} height={height} />}
+    </div>
+  );
+}
+
+/** The picture of `StackedBars` in a known width. */
+export function DrawnBars(props: BarsProps & { width: number; height: number }) {
+  const { label, columns, series, unit, active, onActive, bright, width, height } = props;
   const svg = useRef<SVGSVGElement>(null);
   const touch = useFirstTouch();
   const stacks = columns.map((column) => stack(column, series));
@@ -56,49 +66,45 @@ export function StackedBars(props: {
   );
 
   return (
-    <div ref={ref} class="picture" style={{ height: `${height}px` }}>
-      {width > 0 && (
-        <svg
-          ref={svg}
-          width={width}
+    <svg
+      ref={svg}
+      width={width}
+      height={height}
+      role="group"
+      aria-label={label}
+      onKeyDown={onKeyDown}
+      onPointerDown={(event) => touch.onDown(event, indexAt(event.clientX) === active)}
+      onPointerMove={(event) => onActive(indexAt(event.clientX))}
+      onPointerLeave={(event) => isMouse(event) && onActive(undefined)}
+      onClickCapture={(event) => {
+        if (!touch.isShowing()) return;
+        event.preventDefault();
+        onActive(indexAt(event.clientX));
+      }}
+      onBlurCapture={() => onActive(undefined)}
+    >
+      <defs>
+        <HatchPattern id="hatch" />
+      </defs>
+      <Grid scale={scale} unit={unit} y={y} width={width} />
+      {columns.map((column, index) => (
+        <BarOfColumn
+          key={column.key}
+          column={column}
+          bars={stacks[index]!}
+          x={left + index * band}
+          band={band}
+          y={y}
           height={height}
-          role="group"
-          aria-label={label}
-          onKeyDown={onKeyDown}
-          onPointerDown={(event) => touch.onDown(event, indexAt(event.clientX) === active)}
-          onPointerMove={(event) => onActive(indexAt(event.clientX))}
-          onPointerLeave={(event) => isMouse(event) && onActive(undefined)}
-          onClickCapture={(event) => {
-            if (!touch.isShowing()) return;
-            event.preventDefault();
-            onActive(indexAt(event.clientX));
-          }}
-          onBlurCapture={() => onActive(undefined)}
-        >
-          <defs>
-            <HatchPattern id="hatch" />
-          </defs>
-          <Grid scale={scale} unit={unit} y={y} width={width} />
-          {columns.map((column, index) => (
-            <BarOfColumn
-              key={column.key}
-              column={column}
-              bars={stacks[index]!}
-              x={left + index * band}
-              band={band}
-              y={y}
-              height={height}
-              hasTick={shownTicks.has(index)}
-              isActive={index === active}
-              isTabStop={index === tabStop}
-              onFocus={() => onActive(index)}
-              bright={bright}
-            />
-          ))}
-          <path class="reference" d={stepsOf(columns, (index) => left + index * band, y)} />
-        </svg>
-      )}
-    </div>
+          hasTick={shownTicks.has(index)}
+          isActive={index === active}
+          isTabStop={index === tabStop}
+          onFocus={() => onActive(index)}
+          bright={bright}
+        />
+      ))}
+      <path class="reference" d={stepsOf(columns, (index) => left + index * band, y)} />
+    </svg>
   );
 }
 
