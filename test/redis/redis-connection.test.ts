@@ -2,8 +2,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openRedisConnection } from '../../src/redis/redis-connection.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { freePort } from '../support/free-port.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
+import { startRedis, startSentinel, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
 let server: TestRedis;
@@ -87,4 +88,21 @@ test('no keys are no values, without a command', async () => {
   connection.close();
   expect(await connection.values([])).toEqual([]);
   await expect(connection.values(['key'])).rejects.toMatchObject({ code: 'RedisUnreachable' });
+});
+
+test('sentinels that are away for a while are asked again, once the connection was open', async () => {
+  const sentinel = await startSentinel(server.port);
+  onTestFinished(sentinel.stop);
+  const proxy = await startCuttingProxy(sentinel.port);
+  onTestFinished(proxy.close);
+  const connection = await openRedisConnection({
+    ...{ url: 'redis://mymaster', sentinels: [`redis://127.0.0.1:${proxy.port}`], logger: silentLogger },
+  });
+  onTestFinished(connection.close);
+  proxy.cut();
+  const before = proxy.refused;
+  await server.restart();
+  await until('the sentinel is asked in vain', () => proxy.refused > before + 2);
+  proxy.mend();
+  await until('the connection is open again', () => connection.isReady);
 });

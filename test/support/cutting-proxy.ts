@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** A proxy in front of a server that can lose answers, like a network. */
 export interface CuttingProxy {
   readonly port: number;
+  /** How many connections it has cut at their begin. */
+  readonly refused: number;
   /**
    * Passes the next request with this text on, and then cuts its connection before the answer.
    * @returns resolves when the connection is cut
@@ -21,11 +23,16 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
   const sockets = new Set<Socket>();
   let trap: { text: string; sprung: () => void } | undefined;
   let isCut = false;
+  let refused = 0;
   let blocked: string | undefined;
   /** The first bytes that each client has sent. */
   const beginnings = new Map<Socket, string>();
   const proxy = createServer((client) => {
-    if (isCut) return void client.destroy();
+    if (isCut) {
+      refused += 1;
+      client.destroy();
+      return;
+    }
     const server = connect(serverPort, '127.0.0.1');
     let losing: (() => void) | undefined;
     for (const socket of [client, server]) {
@@ -57,6 +64,9 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
   await once(proxy, 'listening');
   return {
     port: (proxy.address() as AddressInfo).port,
+    get refused() {
+      return refused;
+    },
     loseAnswerTo: (text) =>
       new Promise((sprung) => {
         trap = { text, sprung };
