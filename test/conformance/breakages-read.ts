@@ -44,6 +44,20 @@ export const readCases: Case[] = [
     }),
   },
   {
+    name: 'the epoch is empty',
+    fails: ['answer.epoch'],
+    ...onBatch(({ body }) => {
+      body.epoch = '';
+    }),
+  },
+  {
+    name: 'each table has an epoch of its own',
+    fails: ['answer.epoch'],
+    ...onBatch(({ body }, { table }) => {
+      body.epoch = table;
+    }),
+  },
+  {
     name: 'the map is of indefinite length',
     fails: ['answer.definite-map'],
     ...onBatch((answer) => {

@@ -17,6 +17,7 @@ import { startRedis } from '../support/redis.ts';
 import { isFull, rounds } from '../support/rounds.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import type { Case } from './breakage.ts';
 import {
   accessCases,
@@ -186,6 +187,11 @@ describe('our own server', () => {
     expect(withResult(findings, 'fail')).toEqual([]);
     expect(withResult(findings, 'pass').length).toBeGreaterThan(15);
     expect((await (await service.stream.logOf('acme')).bounds()).next).toBe(0n);
+    const { server: http } = service.app;
+    await until(
+      'it has no connection any more',
+      () => new Promise((resolve) => http.getConnections((_, count) => resolve(count === 0))),
+    );
   });
 });
 

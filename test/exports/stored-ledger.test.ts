@@ -12,9 +12,11 @@ import { CLAIM_MS, openStoredLedger } from '../../src/exports/stored-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { nodeOptions, processEnvironment } from '../support/process-environment.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import type { ExportChild } from './export-child.ts';
 import { type ExportFixture, openExportFixture } from './exports-fixture.ts';
 import { bodyOf } from './s3-server.ts';
@@ -230,4 +232,33 @@ test('a process that was stopped cannot store a state, even if the numbers after
     ledger.reload();
     expect(await ledger.runs()).toMatchObject([{ state: 'delivered', attempts: 7 }]);
   }
+});
+
+const plannedRun: ExportRun = {
+  ...{ format: 1, exportId: 'export1', workgroupId: WORKGROUP, report: 'daily_energy', period: '2026-11-19' },
+  ...{ startDay: '2026-11-19', endDay: '2026-11-19', revision: 1, reason: 'schedule', state: 'planned' },
+  ...{ plannedAt: '2026-11-20T06:00:00.000Z', attempts: 0 },
+};
+
+test('what another process stores is seen after five minutes, counted from the begin of the last look', async () => {
+  const clock = createTestClock();
+  const store = createFolderStore(tempDir());
+  let lists = 0;
+  const slow: ObjectStore = Object.assign(Object.create(store), {
+    async *list(prefix: string) {
+      lists += 1;
+      yield* store.list(prefix);
+      clock.leap(MINUTE_MS);
+    },
+  });
+  const open = (of: ObjectStore, holder: string) =>
+    openStoredLedger({ store: of, exportId: 'export1', outbox: tempDir(), clock, holder });
+  const [ledger, other] = [open(slow, 'a'), open(store, 'b')];
+  expect(await ledger.runs()).toEqual([]);
+  await other.save(plannedRun);
+  clock.leap(4 * MINUTE_MS - 1);
+  expect([await ledger.runs(), lists]).toEqual([[], 1]);
+  clock.leap(1);
+  expect([await ledger.runs(), lists]).toEqual([[plannedRun], 2]);
+  expect([await ledger.pending(), lists]).toEqual([[plannedRun], 2]);
 });

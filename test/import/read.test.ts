@@ -56,6 +56,9 @@ describe('times', () => {
       '2024-07-01 12:00:00': '2024-07-01T10:00:00.000Z',
       '2024-01-01T12:00': '2024-01-01T11:00:00.000Z',
       '2024-07-01': '2024-06-30T22:00:00.000Z',
+      // The first instant.
+      '1970-01-01T00:00:00Z': '1970-01-01T00:00:00.000Z',
+      '1970-01-01 01:00:00': '1970-01-01T00:00:00.000Z',
     };
     expect(await timesOf(Object.keys(times))).toEqual({ taken: times, rejected: {} });
     expect(await timesOf(['2024-03-31 02:30'])).toEqual({ taken: {}, rejected: { no_such_local_time: 1 } });
@@ -64,7 +67,7 @@ describe('times', () => {
       'epoch',
       'infinity',
       '',
-      '1969-07-01T12:00:00Z',
+      '1969-12-31T23:59:59Z',
       '12000-07-01T12:00:00Z',
       'noon',
     ];
