@@ -83,6 +83,14 @@ test('actual energy is compared with the budget of the days that have both', () 
   expect(part.elements('line').find(({ class: name }) => name === 'pace-due')?.x1).toBe('50');
 });
 
+test('more than the budget of all days is the whole bar, and the line of the past days has its place in it', () => {
+  const days = { '2026-05-15': day(5_000, 1_000) };
+  const total = { comparedDays: 1, actualWh: 5_000, budgetToDateWh: 1_000, budgetOfAllDaysWh: 4_000 };
+  const part = shown(makeVariance({ days, total }));
+  expect(part.elements('rect').find(({ class: name }) => name === 'pace-actual')?.width).toBe('100');
+  expect(part.elements('line').find(({ class: name }) => name === 'pace-due')?.x1).toBe('20');
+});
+
 test('if no day can be compared, the sentence says so', () => {
   const days = { '2026-05-15': day(900, null), '2026-05-16': day(5, 10, true) };
   const variance = makeVariance({ days, total: { budgetOfAllDaysWh: 1_000 } });
@@ -181,8 +189,8 @@ test('ten days that are left out are eight, and the number of those before', () 
   ]);
 });
 
-test('a period that began yesterday has one day to compare', () => {
-  const since = { from: '2026-05-16', to: '2026-05-18' };
+test.each(['2026-05-17', '2026-05-18'])('a period from yesterday to %s has one day to compare', (to) => {
+  const since = { from: '2026-05-16', to };
   const answers = {
     'sites/Barn/reconciliation?startDate=2026-05-16&endDate=2026-05-16': reconciliation({}, { days: 1 }),
   };

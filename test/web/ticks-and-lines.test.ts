@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { linesOf, type Point, pointsOf, pointsWithin } from '../../src/web/facts/why-points.ts';
+import {
+  linesOf,
+  nearestPoint,
+  type Point,
+  pointsOf,
+  pointsWithin,
+  spanOf,
+} from '../../src/web/facts/why-points.ts';
 import { runsOf } from '../../src/web/pictures/heat-runs.ts';
 import { placeTicks } from '../../src/web/pictures/place-ticks.ts';
 import { stepsOf } from '../../src/web/pictures/step-line.ts';
+import { pointAfterKey } from '../../src/web/pictures/why-picture.tsx';
 import { listDays } from '../../src/web/words/local-days.ts';
 import { energyUnit, tickText } from '../../src/web/words/number-words.ts';
 import { dayTick } from '../../src/web/words/time-words.ts';
@@ -86,6 +94,51 @@ test('the scale of readings is that of those that count, and without any that of
 test('a reading at either midnight can be chosen, and one of another day cannot', () => {
   const points = [-1, 0, 5, 10, 11].map((ms) => ({ ms })) as Point[];
   expect(pointsWithin(points, { startMs: 0, endMs: 10 }).map(({ ms }) => ms)).toEqual([0, 5, 10]);
+});
+
+describe('a reading is chosen', () => {
+  const pointsOfFates = (...fates: string[]) =>
+    fates.map((fate, index) => ({ ms: index * 10, reading: { fate } })) as unknown as Point[];
+
+  test('by the pointer: the nearest one, and one that is not used from four times as far', () => {
+    const points = pointsOfFates('used', 'spike', 'used');
+    const at = (ms: number, reachMs = 10) => nearestPoint(points, ms, reachMs)?.ms;
+    expect([at(0), at(2), at(3), at(17), at(19), at(20)]).toEqual([0, 0, 10, 10, 20, 20]);
+    expect([at(25, 5), at(26, 5), at(-5, 4)]).toEqual([20, undefined, undefined]);
+    expect(nearestPoint([], 0, 10)).toBeUndefined();
+  });
+
+  test('by a key: the next one, and with Shift the next one that is not used', () => {
+    const points = pointsOfFates('used', 'spike', 'used', 'glitch', 'used');
+    const led = (key: string, active?: number, shiftKey = false) =>
+      pointAfterKey(
+        { key, shiftKey },
+        { points, endMs: 100, active: active === undefined ? undefined : points[active / 10] },
+      )?.ms;
+    expect([led('ArrowRight'), led('ArrowRight', 20), led('ArrowRight', 40)]).toEqual([0, 30, undefined]);
+    expect([led('ArrowLeft'), led('ArrowLeft', 20), led('ArrowLeft', 0)]).toEqual([undefined, 10, undefined]);
+    expect([led('Home', 20), led('End', 20), led('a', 20)]).toEqual([0, 40, undefined]);
+    const unused = (key: string, active?: number) => led(key, active, true);
+    expect([undefined, 0, 10, 30].map((active) => unused('ArrowRight', active))).toEqual([
+      10,
+      10,
+      30,
+      undefined,
+    ]);
+    expect([undefined, 40, 30, 10].map((active) => unused('ArrowLeft', active))).toEqual([
+      30,
+      30,
+      10,
+      undefined,
+    ]);
+  });
+
+  test('as a period of its millisecond', () => {
+    expect(spanOf('2026-05-16T21:59:59.999Z')).toEqual({
+      from: '2026-05-16T21:59:59.999Z',
+      to: '2026-05-16T22:00:00.000Z',
+    });
+  });
 });
 
 describe('the line of a register', () => {

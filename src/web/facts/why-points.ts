@@ -58,14 +58,16 @@ export function pointsWithin(
   return points.filter(({ ms }) => ms >= startMs && ms <= endMs);
 }
 
-/** The point nearest to an instant; one that is not used is preferred within a small distance. */
+/** The nearest point within reach of an instant. One that is not used is preferred to a used one. */
 export function nearestPoint(points: readonly Point[], ms: number, reachMs: number): Point | undefined {
   let best: { point: Point; distance: number } | undefined;
   for (const point of points) {
-    const distance = Math.abs(point.ms - ms) * (point.reading.fate === 'used' ? 1 : 0.25);
+    const distanceMs = Math.abs(point.ms - ms);
+    if (distanceMs > reachMs) continue;
+    const distance = distanceMs * (point.reading.fate === 'used' ? 1 : 0.25);
     if (!best || distance < best.distance) best = { point, distance };
   }
-  return best && Math.abs(best.point.ms - ms) <= reachMs ? best.point : undefined;
+  return best?.point;
 }
 
 /** A period that contains only this reading: its millisecond. */

@@ -133,8 +133,8 @@ function pointWords({ ms, value, reading }: Point, isPower: boolean, zone: strin
  * The reading that a key leads to. With Shift the arrow keys leave out those that are used.
  * @returns undefined if there is none, or if the key has no meaning
  */
-function pointAfterKey(
-  { key, shiftKey }: KeyboardEvent,
+export function pointAfterKey(
+  { key, shiftKey }: Pick<KeyboardEvent, 'key' | 'shiftKey'>,
   { active, points, endMs }: { active: Point | undefined; points: readonly Point[]; endMs: number },
 ): Point | undefined {
   const index = active ? points.indexOf(active) : -1;
