@@ -14,7 +14,7 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const [GARAGE, ROOF] = [deviceId(1), deviceId(2)];
 const workgroup = workgroupConfig({
-  devices: [{ id: GARAGE, name: 'garage', sources: ['west', 'east'], totalSource: 'all' }, { id: ROOF }],
+  devices: [{ id: ROOF }, { id: GARAGE, name: 'garage', sources: ['west', 'east'], totalSource: 'all' }],
   deviceGroups: { tenants: [ROOF] },
   roles: [
     { source: 'east', role: 'grid_import', negativeRole: 'grid_export', to: '2026-04-30' },

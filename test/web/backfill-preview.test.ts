@@ -38,6 +38,11 @@ test.each<[Partial<PlannedBackfill>, string]>([
     { days: daysUntil(7), dayCount: 7 },
     '36,000 messages, of 7 days (May 1, May 2, May 3, May 4, May 5, May 6 …)',
   ],
+  // The service lists only the first days.
+  [
+    { days: daysUntil(6), dayCount: 40 },
+    '36,000 messages, of 40 days (May 1, May 2, May 3, May 4, May 5, May 6 …)',
+  ],
 ])('a plan says what would be read: %#', (changed, words) => {
   expect(shown(changed)).toEqual([`This would read ${words}. Nothing is read yet.`]);
 });

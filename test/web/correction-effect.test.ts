@@ -57,3 +57,9 @@ test('ten days are listed, and the others are counted', () => {
   expect(shown(days, 1_100)[0]).toBe('This would change 1,100 days. Nothing is stored yet.');
   expect(shown(days, 1_100).slice(-2)).toEqual(['Tue, May 19, 2026 | 1 Wh | 2 Wh', 'And 1,090 more.']);
 });
+
+test('days that the service only counts are counted', () => {
+  const lines = shown([dayOf('2026-05-01', 1, 2)], 30);
+  expect(lines[0]).toBe('This would change 30 days. Nothing is stored yet.');
+  expect(lines.at(-1)).toBe('And 29 more.');
+});

@@ -39,6 +39,31 @@ describe('columns of series', () => {
     ]);
   });
 
+  test('a day whose energy is not known has no energy, and not 0 Wh', () => {
+    const { columns } = seriesColumns(
+      { '2026-11-19': { a: dayOfSeries(5) }, '2026-11-20': { a: { ...dayOfSeries(0), energyWh: null } } },
+      all,
+      name,
+      frame('2026-11-19', '2026-11-20'),
+    );
+    expect(columns.map(({ values }) => values)).toEqual([[5], [null]]);
+  });
+
+  test('eight series have their own colours, and of nine the two smallest are one', () => {
+    const seriesOf = (count: number) => {
+      const keys = Array.from({ length: count }, (_, index) => `s${index}`);
+      const day = Object.fromEntries(keys.map((key, index) => [key, dayOfSeries(100 - index)]));
+      return seriesColumns({ '2026-11-19': day }, all, name, frame('2026-11-19', '2026-11-19'));
+    };
+    expect(
+      seriesOf(8)
+        .series.map(({ key }) => key)
+        .at(-1),
+    ).toBe('s7');
+    expect(seriesOf(9).series.slice(-2)).toMatchObject([{ key: 's6' }, { key: 'others', name: '2 others' }]);
+    expect(seriesOf(9).columns[0]!.values.slice(-2)).toEqual([94, 93 + 92]);
+  });
+
   test('status and flags are seen, the worst first, and what is missing is counted', () => {
     const { columns } = seriesColumns(
       {

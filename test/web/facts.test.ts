@@ -203,6 +203,7 @@ test('names leave out what all have in common', () => {
   const devices = { [roof]: { name: 'roof' }, [shed]: { name: 'shed' } } as unknown as DeviceStatuses;
   const names = (...keys: string[]) => keys.map(namerOf(keys, devices));
   expect(names(`${roof}.east`, `${roof}.west`)).toEqual(['east', 'west']);
+  expect(names(roof, `${roof}.west`)).toEqual(['roof', 'west']);
   expect(names(`${roof}.main`, `${shed}.main`)).toEqual(['roof', 'shed']);
   expect(names(`${roof}.east`, `${shed}.default`)).toEqual(['roof · east', 'shed']);
 });

@@ -50,6 +50,14 @@ describe('the overview', () => {
     ]);
   });
 
+  test('says nothing of a source that has begun today', () => {
+    const list = found(
+      { '2026-11-21': { a: dayOfSeries(1) }, [today]: { a: dayOfSeries(1), b: dayOfSeries(1) } },
+      {},
+    );
+    expect(list).toEqual([]);
+  });
+
   test('has what the pipeline found in the same list, with the page that leads on', () => {
     const finding = { since: null, path: null };
     const since = new Date(Date.now() - 3 * 3_600_000).toISOString();

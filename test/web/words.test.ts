@@ -159,9 +159,10 @@ test('a table as CSV keeps texts apart, and spreadsheets run none of them', () =
       [
         ['x,"y"', null],
         ['=1+1', -5],
+        ['x\ry', 'x\ny'],
       ],
     ),
-  ).toBe('a,b\r\n"x,""y""",\r\n\'=1+1,-5\r\n');
+  ).toBe('a,b\r\n"x,""y""",\r\n\'=1+1,-5\r\n"x\ry","x\ny"\r\n');
 });
 
 describe('days of zones', () => {

@@ -139,7 +139,7 @@ function flagged(facts: Facts): Attention[] {
       key: `flags ${flags.join(' ')} ${[...keys].join(' ')}`,
       rank: worstRank(flags)!,
       text: `${namesOf([...keys], nameOf)} ${when}: ${words.join('; ')}.`,
-      ...placeOf(workgroup, details, [...keys], last!),
+      ...placeOf(workgroup, [...keys], last!),
     };
   });
 }
@@ -176,10 +176,9 @@ function namesOf(keys: readonly string[], nameOf: (key: string) => string): stri
 }
 
 /** Where a line leads: for one source to the explanation of its newest day, for several to the heat map. */
-function placeOf(workgroup: string, details: DayDetails, keys: readonly string[], day: LocalDay) {
+function placeOf(workgroup: string, keys: readonly string[], day: LocalDay) {
   const [first = ''] = keys;
-  if (keys.length > 1 || !details[day]?.[first])
-    return { href: linkTo(workgroup, 'quality'), leads: 'Quality' };
+  if (keys.length > 1) return { href: linkTo(workgroup, 'quality'), leads: 'Quality' };
   return { href: linkTo(workgroup, 'why', { ...splitSeries(first), day }), leads: 'Why' };
 }
 
