@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeDevice, type SourceFacts } from '../../src/explain/describe-device.ts';
+import { describeDevice, type SourceFacts, sumText } from '../../src/explain/describe-device.ts';
 
 /** A source that counts with 1,000 Wh. */
 function fact(source: string, members: Partial<SourceFacts> = {}): SourceFacts {
@@ -161,4 +161,13 @@ test('each flag of a device names the sources that cause it', () => {
   expect(described([fact('roof')], { flags: ['incomplete'] }).flags).toEqual([
     { flag: 'incomplete', reason: 'a declared source of the device has no energy on this day' },
   ]);
+});
+
+test('the sum of a device names the sources that are added, and one source alone is no sum', () => {
+  const textOf = (...sources: SourceFacts[]) => sumText(described(sources));
+  expect(textOf(fact('east'), fact('west', { energyWh: -250 }), fact('attic', aside))).toBe(
+    '1,000 (east) + -250 (west) = 7 Wh',
+  );
+  expect(textOf(fact('east'), fact('west', silent))).toBeUndefined();
+  expect(sumText({ ...described([fact('east'), fact('west')]), energyWh: null })).toBeUndefined();
 });

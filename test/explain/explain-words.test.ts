@@ -57,6 +57,7 @@ describe('the time that measurements do not cover', () => {
       span(12, 24),
     ]);
     expect(uncoveredSpans([span(-1, 25)], day)).toEqual([]);
+    expect(uncoveredSpans([span(0, 24)], day)).toEqual([]);
     expect(uncoveredSpans([], day)).toEqual([span(0, 24)]);
   });
 

@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { offsetOf } from '../../src/contract/offset.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { machineName } from '../../src/lib/machine-name.ts';
-import { systemClock } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { readWorkgroupStates } from '../../src/operate/workgroup-state.ts';
-import { createStatusBook, emptyStatus } from '../../src/pipeline/workgroup-status.ts';
+import { createStatusBook, emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
 import { writeWorkerFile } from '../../src/worker-rpc/control-file.ts';
 import { loadConfig } from '../support/load-config.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -36,4 +37,56 @@ test('in a shared folder, the work is found on another machine if the worker of 
   expect(await readWorkgroupStates(source, config.workgroups, { withEffects: false })).toMatchObject([
     { state: 'running', machine: 'other', troubles: [] },
   ]);
+});
+
+/** The state of a workgroup whose worker is on another machine. */
+async function stateElsewhere(status: Partial<WorkgroupStatus>) {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), 'workgroups: [{ id: home }]');
+  const config = loadConfig({ cwd, environment: {} });
+  const written = { ...emptyStatus('home', systemClock.now()), ...status };
+  const source = {
+    config,
+    workgroups: config.workgroups,
+    exportsOf: () => [],
+    findStream: async () => undefined,
+    control: {
+      ask: async () => ({ kind: 'not-running' as const }),
+      locate: async () => ({ machine: 'other', status: written }),
+    },
+    clock: systemClock,
+  };
+  const [state] = await readWorkgroupStates(source, config.workgroups, { withEffects: true });
+  return state!;
+}
+
+const trouble = { workgroupId: 'home', stage: 'open', state: 'failing', sinceMs: 0, message: 'why' } as const;
+
+test('troubles that a worker has written count while it runs, and not of one that has stopped', async () => {
+  expect(await stateElsewhere({ troubles: [trouble] })).toMatchObject({
+    state: 'failing',
+    troubles: [trouble],
+  });
+  const updatedAtMs = systemClock.now() - HOUR_MS;
+  expect(await stateElsewhere({ troubles: [trouble], updatedAtMs })).toMatchObject({
+    state: 'stopped',
+    troubles: [],
+  });
+});
+
+test('messages from the future are a trouble', async () => {
+  const nextOffset = String(offsetOf(systemClock.now() + 2 * DAY_MS));
+  const { state, troubles } = await stateElsewhere({ poll: { nextOffset } });
+  expect([state, troubles]).toEqual([
+    'failing',
+    [expect.objectContaining({ stage: 'store', message: expect.stringContaining('ahead of the clock') })],
+  ]);
+});
+
+test('unfinished imports of a workgroup that hibernates elsewhere are those that its worker has written', async () => {
+  const one = { path: 'may.csv', state: 'landing', rowsRead: 5, updatedAtMs: 0 } as const;
+  expect(await stateElsewhere({ isHibernated: true, imports: [one] })).toMatchObject({
+    ...{ state: 'hibernated', newestImports: [] },
+    imports: [{ ...one, isUnderWay: true }],
+  });
 });
