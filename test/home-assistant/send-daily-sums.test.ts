@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { connectHomeAssistant } from '../../src/home-assistant/connect-home-assistant.ts';
-import { listStatistics } from '../../src/home-assistant/list-statistics.ts';
 import { sendDailySums } from '../../src/home-assistant/send-daily-sums.ts';
 import { startHomeAssistant } from '../support/home-assistant.ts';
 
@@ -76,25 +75,4 @@ test('nothing is asked about a statistic without known days', async () => {
   const told = { zone: 'Etc/UTC', untilMs: startOf(20) };
   expect(await sendDailySums(homeAssistant, { id, name: 'home', days: {} }, told)).toBe(0);
   expect(server.commands).toEqual([]);
-});
-
-test('statistics are those with a sum of energy or a mean of power, of any version, in the order of their ids', async () => {
-  const { server, homeAssistant } = await connect();
-  const listed = (statistic_id: string, unit: string, more: object) => ({
-    ...{ statistic_id, statistics_unit_of_measurement: unit, name: null, has_sum: false },
-    ...more,
-  });
-  server.listed = [
-    listed('sensor.old_power', 'W', { has_mean: true }),
-    listed('sensor.energy', 'kWh', { has_sum: true }),
-    listed('sensor.new_power', 'kW', { mean_type: 1 }),
-    listed('sensor.mean_of_energy', 'kWh', { has_mean: true }),
-    listed('sensor.sum_of_power', 'W', { has_sum: true, has_mean: false, mean_type: 0 }),
-    listed('sensor.nothing', 'W', {}),
-  ];
-  expect((await listStatistics(homeAssistant)).map(({ id, kind }) => `${id} ${kind}`)).toEqual([
-    'sensor.energy energy',
-    'sensor.new_power power',
-    'sensor.old_power power',
-  ]);
 });

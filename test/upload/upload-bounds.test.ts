@@ -71,6 +71,20 @@ describe('an interval', () => {
     expect(readMeters(text, { options: { decimal } })).toMatchObject([{ energyWh }]);
   });
 
+  test('can have the unit of its column as an option, too, and no other one', () => {
+    const text = intervals('2025-01-01T00:00Z,2025-01-01T01:00Z,1');
+    expect(readMeters(text, { options: { unit: 'kWh' } })).toMatchObject([{ energyWh: 1_000 }]);
+    expect(refusalOf(() => readMeters(text, { options: { unit: 'MWh' } }))).toEqual([
+      '0:energy_kwh: is in kWh by its name, and in MWh by --unit; remove --unit',
+    ]);
+  });
+
+  test('without a time names the empty cell', () => {
+    expect(refusalOf(() => readMeters(intervals(',2025-01-01T01:00Z,1')))).toEqual([
+      '2:interval_start: is empty',
+    ]);
+  });
+
   test('does not stand in a file with values of a register', () => {
     const text =
       'meter_code,time,value_kwh,interval_start,energy_kwh\nGRID-1,2025-01-01T00:00Z,1,2025-01-01T00:00Z,1';
