@@ -23,6 +23,9 @@ WITH sample AS (
     reading_pair.to_ms AS at_ms, reading_pair.to_value AS value, lead(reading_pair.to_ms) OVER in_order AS next_ms,
     max_gap(series_rule.max_gap_ms, day_limit.learnt_step_ms) AS max_gap_ms,
     reading_interval(series_rule.reading_interval_ms, day_limit.learnt_step_ms) AS reading_interval_ms,
+    -- Each day can have another learnt step.
+    lag(reading_interval(series_rule.reading_interval_ms, day_limit.learnt_step_ms)) OVER in_order
+      AS interval_before_ms,
     series_rule.label_end, series_rule.direction,
     CASE WHEN series_rule.method = 'interval_energy' THEN 'interval_energy' ELSE series_rule.sampling END AS sampling
   FROM reading_pair
@@ -60,7 +63,7 @@ SELECT series_id, direction, from_ms, average_w AS from_w, to_ms, average_w AS t
 UNION ALL BY NAME
 -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
 SELECT series_id, direction,
-  before_ms + CASE WHEN label_end THEN 0 ELSE reading_interval_ms END AS from_ms, 0 AS from_w,
+  before_ms + CASE WHEN label_end THEN 0 ELSE interval_before_ms END AS from_ms, 0 AS from_w,
   at_ms - CASE WHEN label_end THEN reading_interval_ms ELSE 0 END AS to_ms, 0 AS to_w,
   value_before = 0 AND value = 0 AS covered
 FROM sample WHERE sampling IN ('interval_average', 'interval_energy');
