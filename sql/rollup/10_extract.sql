@@ -73,8 +73,7 @@ WITH raw AS (
     -- try, because earlier versions could store text that is not JSON.
     CASE WHEN new_message.other IS NOT NULL THEN try(json_extract(new_message.other, stream.field_pointer)) END AS json,
     CASE
-      WHEN new_message.other IS NOT NULL AND stream.unit_pointer IS NOT NULL
-        THEN try(json_extract_string(new_message.other, stream.unit_pointer))
+      WHEN new_message.other IS NOT NULL THEN try(json_extract_string(new_message.other, stream.unit_pointer))
     END AS unit
   FROM (FROM message UNION ALL BY NAME SELECT * FROM archived_message WHERE $archived) AS new_message
   JOIN name AS table_name ON table_name.name_id = new_message.table_id
@@ -83,14 +82,13 @@ WITH raw AS (
   LEFT JOIN name AS field_name ON field_name.name = stream.field
   WHERE new_message.batch_id > $after::BIGINT AND new_message.batch_id <= $upto::BIGINT AND new_message.kind = 0
 ), typed AS (
-  -- These values as numbers. A text counts as a number if all of it is one; number is null for all other
-  -- values.
+  -- These values as numbers. A text counts as a number if all of it is one. Numbers of JSON are read as their
+  -- text. number is null for all other values.
   SELECT *,
     CASE
       WHEN plain IS NOT NULL THEN plain
-      WHEN json_type(json) IN ('DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT') THEN try_cast(json AS DOUBLE)
       WHEN regexp_full_match(json ->> '$', '\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*')
-        THEN try_cast(trim(json ->> '$') AS DOUBLE)
+        THEN try_cast(json ->> '$' AS DOUBLE)
     END AS number
   FROM raw
   WHERE plain IS NOT NULL OR json IS NOT NULL
@@ -121,7 +119,7 @@ WITH raw AS (
       -- Registers have ordinary values of 16 bits. So has power in a large unit.
       WHEN is_end_of_16_bits(number) AND method = 'power_curve' AND unit_value < w_per_kw() THEN 'sentinel'
       WHEN number < 0 AND is_register(method) AND NOT net THEN 'negative'
-      WHEN NOT isfinite(value) OR abs(value) > value_max(method) THEN 'out_of_range'
+      WHEN abs(value) > value_max(method) THEN 'out_of_range'
     END AS reason
   FROM converted
 )
