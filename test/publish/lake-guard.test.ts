@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, type UtcMs } from '../../src/lib/time.ts';
-import { planCommit } from '../../src/publish/lake-guard.ts';
+import { formatOneSchema } from '../../src/publish/commit-schema.ts';
+import { planCommit, readPublication, refuseOtherWarehouse } from '../../src/publish/lake-guard.ts';
 import { newNonce } from '../../src/publish/lake-layout.ts';
 import { maintain } from '../../src/publish/maintain-lake.ts';
 import { shared } from '../support/shared.ts';
@@ -128,6 +129,25 @@ test('a new warehouse beside the lake of a deleted one publishes nothing', async
   // Without the lake of the old one it begins.
   renameSync(at.paths.root, join(dataDir, 'old-lake'));
   expect(await at.publish()).toMatchObject({ kind: 'published', sequence: 1 });
+});
+
+test('a warehouse without a batch is behind a lake of format 1 that has one', async () => {
+  const { shard, paths, publish, head } = await open(tempDir());
+  await publish();
+  const commit = await head();
+  const connection = await shard.connect();
+  await connection.run('DELETE FROM publication');
+  const warehouse = await readPublication(connection);
+  connection.closeSync();
+  const compareWith = (batchId: string) => () =>
+    refuseOtherWarehouse(
+      formatOneSchema.parse({ ...commit, format: 1, batchId }),
+      warehouse,
+      paths,
+      WORKGROUP,
+    );
+  expect(compareWith('-1')).not.toThrow();
+  expect(compareWith('0')).toThrow(expect.objectContaining({ code: 'WarehouseBehindLake' }));
 });
 
 test('a warehouse that is deleted or replaced while it is open stops publishing', async () => {

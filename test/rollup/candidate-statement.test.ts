@@ -181,6 +181,30 @@ test.each<[name: string, method: Method, limits: number[][], wanted: object]>([
   expect(found).toMatchObject(wanted);
 });
 
+test('a local day has the limits of the UTC day on which it ends', async () => {
+  const { fill, run, rows } = await open();
+  await run('create_empty_tables');
+  const [startMs, endMs] = [DAY_MS - 4 * QUARTER_MS, 2 * DAY_MS - 4 * QUARTER_MS];
+  await fill('touched_day', 'device, source, day, start_ms, end_ms', [
+    one,
+    'a',
+    '1970-01-02',
+    startMs,
+    endMs,
+  ]);
+  await fill('interval_day', 'interval_index BIGINT, day DATE, start_ms BIGINT, end_ms BIGINT', [
+    startMs / QUARTER_MS,
+    '1970-01-02',
+    startMs,
+    endMs,
+  ]);
+  await fill('series_rule', RULE, [9, 1, 1, one, 'a', 'total_energy', false, null, 2]);
+  await fill('interval_energy', 'series_id, interval_start_ms, energy_wh', [9, startMs, 5]);
+  await fill('series_day', 'series_id, utc_day, learnt_power_w', [9, 0, 1], [9, 1, 700]);
+  await run('collect_candidates', { low_ms: BigInt(startMs), high_ms: BigInt(endMs) });
+  expect(await rows('day_candidate', 'limit_wh')).toEqual([[24 * 700]]);
+});
+
 const lessMs = ruleConstants.covering_share.value * DAY_MS;
 /** What a working register may have missed in a day. */
 const missedWh = ruleConstants.standing_power_w.value * 24;

@@ -329,6 +329,23 @@ const registers: Array<[name: string, register: Register, intervals: Interval[]]
     ],
   ],
   [
+    'is read at a bound, where a line without a length follows',
+    {
+      lines: [
+        [3, 0, 4, 10],
+        [5, 10, 5, 10, { covered: false }],
+        [4, 10, 5, 10],
+        [5, 10, 6, 20],
+      ],
+    },
+    [
+      [3, 10, 15, 0, 3, 0],
+      [4, 0, 15, 0, 4, 10],
+      [5, 10, 15, 0, 5, 10],
+      [6, 0, 0, 0, 6, 20],
+    ],
+  ],
+  [
     'has time between two lines, of which nothing is known',
     {
       lines: [

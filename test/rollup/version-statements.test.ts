@@ -91,6 +91,22 @@ test.each<[name: string, incoming: Parameters<typeof causesOf>[0], causes: strin
     'backfill import stream',
   ],
   [
+    'two, in order',
+    [
+      [1, 2, 11],
+      [1, 2, 12],
+    ],
+    'backfill import',
+  ],
+  [
+    'two others, in order',
+    [
+      [1, 2, 10],
+      [1, 2, 11],
+    ],
+    'import stream',
+  ],
+  [
     'the day before other days',
     [
       [1, 3, 11],
@@ -165,6 +181,7 @@ test('the version before is stored too if the history does not have it, and a wi
     stored(3, 3),
     stored(4, 1),
     stored(5, 1),
+    stored(6, 2),
     [dayOf(1), one, 'b', 1, 'old', 1, 0, 1, 'final', 1, 70, 6],
   );
   const changed = (day: number, wh: number | null, version: number, history: number | null) => [
@@ -187,6 +204,8 @@ test('the version before is stored too if the history does not have it, and a wi
     changed(1, 11, 2, null),
     changed(2, 21, 3, 1),
     changed(3, null, 4, 3),
+    // It is not over, so it has no version in the history yet.
+    changed(6, 61, 2, 1),
     changed(9, 91, 1, null),
   );
   await run('store_versions', {
@@ -218,6 +237,7 @@ test('the version before is stored too if the history does not have it, and a wi
     [2, 'a', 21, 'new', 2, 9, 0.5, 'restated', 3, now, 20],
     [4, 'a', 40, 'old', 1, 8, 0.25, 'final', 1, 70, 6],
     [5, 'a', 50, 'old', 1, 8, 0.25, 'final', 1, 70, 6],
+    [6, 'a', 61, 'new', 2, 9, 0.5, 'restated', 2, now, 20],
     [9, 'a', 91, 'new', 2, 9, 0.5, 'restated', 1, now, 20],
   ]);
 });
@@ -248,7 +268,9 @@ test('the months of changed days, of their versions, and the UTC days of touched
     dayOf(number),
     ...boundsOf(number).map((ms) => ms - 3_600_000),
   ];
+  // A local day, and one that is a UTC day.
   await fill('touched_day', TOUCHED, local(3), [two, ...local(3).slice(1)], local(8));
+  await fill('touched_day', TOUCHED, [one, 'a', dayOf(5), ...boundsOf(5)]);
   await run('mark_dirty', { now_ms: BigInt(31 * DAY_MS), low_ms: 0n, high_ms: BigInt(5 * DAY_MS) });
   expect(await rows('dirty_partition', 'dataset, partition')).toEqual([
     ['daily_energy', '1970-01'],
@@ -256,6 +278,7 @@ test('the months of changed days, of their versions, and the UTC days of touched
     ['daily_energy_version', '1970-01'],
     ['interval_energy', '1970-01-02'],
     ['interval_energy', '1970-01-03'],
+    ['interval_energy', '1970-01-05'],
   ]);
 });
 
