@@ -91,20 +91,21 @@ test.each<[name: string, incoming: Parameters<typeof causesOf>[0], causes: strin
     'backfill import stream',
   ],
   [
-    'two, in order',
+    'those of other days, in order',
     [
-      [1, 2, 11],
-      [1, 2, 12],
-    ],
-    'backfill import',
-  ],
-  [
-    'two others, in order',
-    [
-      [1, 2, 10],
-      [1, 2, 11],
+      [1, 4, 10],
+      [1, 1, 11],
     ],
     'import stream',
+  ],
+  [
+    'those of another source, in order',
+    [
+      [3, 4, 10],
+      [3, 2, 11],
+      [3, 1, 12],
+    ],
+    'backfill import stream',
   ],
   [
     'the day before other days',
