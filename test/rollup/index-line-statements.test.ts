@@ -3,7 +3,7 @@ import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { chapterTables } from './chapter-tables.ts';
 import { deviceOf } from './many-streams.ts';
 
-/** The statements of chapter 60, each over a few rows. Golden cases have whole days. */
+/** The statements of chapter 60 that make lines of registers, each over a few rows. */
 const open = chapterTables();
 const [one, two] = [deviceOf(1), deviceOf(2)];
 const QUARTER_MS = 900_000;
@@ -12,7 +12,7 @@ const RULE =
   'series_id INTEGER, device UUID, source VARCHAR, method VARCHAR, net BOOLEAN, within_day BOOLEAN, jitter_wh DOUBLE';
 const INDEX =
   'series_id INTEGER, method VARCHAR, event_time_ms BIGINT, value DOUBLE, mark DOUBLE, kind VARCHAR, energy_wh DOUBLE, index_segment BIGINT';
-const bounds = { low_ms: 0n, high_ms: 10_000n };
+const bounds = { low_ms: 100n, high_ms: 900n };
 const { reset, jitter, glitch, spike } = flagBits;
 
 interface Register {
@@ -33,6 +33,7 @@ interface Register {
 /** A register in scope from 100 to 900, with one pair of readings that ends at its anchor. */
 const full: Array<[name: string, register: Register, isFull: boolean]> = [
   ['only grows', {}, false],
+  ['stands still', { pair: [10, 10] }, false],
   ['fell', { pair: [10, 9] }, true],
   ['fell, and is net', { pair: [10, 9], net: true }, false],
   ['is power that fell', { pair: [10, 9], method: 'power_curve' }, false],
@@ -66,6 +67,8 @@ const full: Array<[name: string, register: Register, isFull: boolean]> = [
   ['had a mark above the reading at its anchor', { mark: 21 }, true],
   ['had the mark of that reading', { mark: 20 }, false],
   ['had a mark of another reading', { mark: 21, markMs: 99 }, false],
+  ['had a mark above a later reading', { mark: 21, markMs: 150 }, false],
+  ['is power with a mark', { mark: 21, method: 'power_curve' }, false],
   ['had such a mark, but the pair is not needed', { mark: 21, isNeeded: false }, false],
 ];
 test.each(full)(
@@ -84,6 +87,7 @@ test.each(full)(
       'reading_pair',
       'series_id, from_ms, from_value, to_ms, to_value, is_needed',
       [1, 50, pair[0], 100, pair[1], register.isNeeded ?? true],
+      [1, 100, pair[1], 150, pair[1], true],
       [3, 50, 9, 100, 1, true],
     );
     if (register.event !== undefined)
@@ -103,48 +107,6 @@ test.each(full)(
     expect(await rows('needs_full_index WHERE series_id = 1', 'series_id')).toEqual(isFull ? [[1]] : []);
   },
 );
-
-test('index readings are those from the anchor on that are not left out, with the stored mark and the events', async () => {
-  const { fill, run, rows } = await open();
-  await fill('scope', SCOPE, ...[1, 2].map((id) => [id, 'total_energy', 100, 100, 900]));
-  await fill('needs_full_index', 'series_id INTEGER', [1]);
-  const times = [99, 100, 200, 300, 400, 500, 900, 901];
-  for (const id of [1, 2])
-    await fill('reading', 'series_id, event_time_ms, value', ...times.map((ms) => [id, ms, ms / 10]));
-  await fill(
-    'interval_energy',
-    'series_id, interval_start_ms, last_ms, last_value',
-    [1, 0, 100, 15],
-    [2, 0, 200, 99],
-  );
-  await fill(
-    'energy_event',
-    'series_id, kind, from_ms, to_ms, energy_wh',
-    [1, 'glitch', 300, 400, 0],
-    [1, 'reset', 200, 500, 7],
-    [1, 'rebase', 500, 900, 0],
-    [2, 'spike', 200, 200, 0],
-  );
-  await run('collect_index_readings', bounds);
-  expect(await rows('index_reading', 'event_time_ms, value, mark, kind, energy_wh, index_segment')).toEqual([
-    [100, 10, 15, null, null, 0],
-    [200, 20, 20, null, null, 0],
-    [500, 50, 50, 'reset', 7, 1],
-    [900, 90, 90, 'rebase', 0, 2],
-  ]);
-});
-
-test('a line that passes over readings that are left out has the flags of all of them', async () => {
-  const { fill, run, rows } = await open();
-  await fill('index_reading', INDEX, ...[100, 200, 300].map((ms) => [1, '', ms, 0, 0, null, null, 0]));
-  const EVENT = 'series_id, kind, from_ms, to_ms';
-  await fill('energy_event', EVENT, [1, 'glitch', 101, 150], [1, 'spike', 160, 199], [1, 'reset', 100, 200]);
-  await fill('energy_event', EVENT, [1, 'spike', 200, 250], [2, 'spike', 210, 250], [1, 'spike', 250, 300]);
-  await run('collect_skipped_readings', bounds);
-  expect(await rows('skipped_reading', 'series_id, to_ms, flags::INTEGER')).toEqual([
-    [1, 200, glitch | spike],
-  ]);
-});
 
 type IndexReading = [
   ms: number,
@@ -240,8 +202,12 @@ const lines: Array<
     [
       [1, 10],
       [2, 15],
+      [3, 15],
     ],
-    [[1, 10, 2, 15, true, glitch, 10]],
+    [
+      [1, 10, 2, 15, true, glitch, 10],
+      [2, 15, 3, 15, true, 0, 15],
+    ],
     { skipped: 2 },
   ],
   [
@@ -301,7 +267,7 @@ test.each(lines)('the lines of a lifetime register over %s', async (_name, readi
       segment,
     ]),
     [1, 'daily_energy', 5, 99, 99, null, null, 0],
-    [2, 'total_energy', 5, 99, 99, null, null, 0],
+    [2, 'total_energy', 1.5 * QUARTER_MS, 99, 99, null, null, 0],
   );
   await fill(
     'interval_day',
@@ -319,65 +285,4 @@ test.each(lines)('the lines of a lifetime register over %s', async (_name, readi
       `from_ms // ${QUARTER_MS} AS from_quarter, from_wh, to_ms // ${QUARTER_MS} AS to_quarter, to_wh, covered, flags, mark_before`,
     ),
   ).toEqual(expected);
-});
-
-test.each<
-  [
-    name: string,
-    value: number,
-    drifts: boolean,
-    more?: { net?: boolean; method?: string; jitter?: number | null },
-  ]
->([
-  ['below the mark by the jitter', 98, false],
-  ['below the mark by more', 97.5, true],
-  ['of a net register', 97.5, false, { net: true }],
-  ['of a daily register', 97.5, false, { method: 'daily_energy' }],
-  // The learnt resolution is 3 Wh, so the jitter is 6 Wh.
-  ['within the learnt jitter', 94, false, { jitter: null }],
-  ['beyond the learnt jitter', 93, true, { jitter: null }],
-])(
-  'a segment drifts, or not: a reading %s',
-  async (_name, value, drifts, { net = false, method = 'total_energy', ...more } = {}) => {
-    const { fill, run } = await open();
-    await run('create_empty_tables');
-    await fill('series_rule', RULE, [
-      1,
-      one,
-      'a',
-      method,
-      net,
-      false,
-      more.jitter === undefined ? 2 : more.jitter,
-    ]);
-    await fill('day_limit', 'series_id, utc_day, learnt_resolution', [1, 0, 3], [1, 1, 90]);
-    const at = (ms: number, wh: number, segment: number) => [1, method, ms, wh, wh, null, null, segment];
-    await fill('index_reading', INDEX, at(4, 50, 1), at(3, value, 0), at(2, 99, 0), at(1, 100, 0));
-    const found = await run('list_drift');
-    expect(found.map((row) => row.event_time_ms)).toEqual(drifts ? [1, 2, 3] : []);
-  },
-);
-
-test('a rebase gives a reading its mark, and begins a new segment', async () => {
-  const { fill, run, rows } = await open();
-  const at = (id: number, ms: number, kind: string | null) => [id, '', ms, 5, 9, kind, null, 0];
-  await fill(
-    'index_reading',
-    INDEX,
-    at(1, 1, null),
-    at(1, 2, 'reset'),
-    at(1, 3, null),
-    at(1, 4, null),
-    at(2, 3, null),
-  );
-  await run('apply_drift_rebases', {
-    drifted: JSON.stringify([{ series_id: 1, event_time_ms: 3, mark: 7 }]),
-  });
-  expect(await rows('index_reading', 'series_id, event_time_ms, mark, kind, index_segment')).toEqual([
-    [1, 1, 9, null, 0],
-    [1, 2, 9, 'reset', 1],
-    [1, 3, 7, 'rebase', 2],
-    [1, 4, 9, null, 2],
-    [2, 3, 9, null, 0],
-  ]);
 });
