@@ -315,10 +315,8 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
 
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
-SELECT min(least(
-  power_limit(series_rule.max_power_w, learnt.learnt_power_w),
-  power_limit_after_reset(series_rule.max_power_w, learnt.learnt_power_w, learnt.usual_power_w)
-)) AS least_power_w
+SELECT min(power_limit_after_reset(series_rule.max_power_w, learnt.learnt_power_w, learnt.usual_power_w))
+  AS least_power_w
 FROM scope
 JOIN series_rule USING (series_id)
 LEFT JOIN (

@@ -29,8 +29,7 @@ WITH suspect AS MATERIALIZED (
   -- The suspect pairs, with the jitter of their day, and how much the register can count in their time.
   SELECT suspect.*, jitter(series_rule.jitter_wh, day_limit.learnt_resolution) AS jitter_wh,
     wh_of(
-      least(power_limit(series_rule.max_power_w, day_limit.learnt_power_w),
-        power_limit_after_reset(series_rule.max_power_w, day_limit.learnt_power_w, day_limit.usual_power_w)),
+      power_limit_after_reset(series_rule.max_power_w, day_limit.learnt_power_w, day_limit.usual_power_w),
       suspect.to_ms - suspect.from_ms) AS possible_wh
   FROM suspect
   JOIN series_rule ON series_rule.series_id = suspect.series_id

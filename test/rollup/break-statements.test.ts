@@ -48,6 +48,7 @@ const pairCases: Array<
   ['a rise within the limit and the jitter', [100, 110, 1_112], false],
   ['a rise beyond the limit', [100, 110, 1_113], true],
   ['a rise from zero', [0, 0, 5], true],
+  ['a rise from a first zero', [null, 0, 5], true],
   ['the pair after a rise from zero', [0, 5, 6], true],
   ['zeros', [0, 0, 0], false],
   ['a value that stays after a rise from zero', [0, 5, 5], false],
@@ -88,6 +89,7 @@ test.each(pairCases)(
 test('the limits and the jitter of a pair are those of the UTC day on which it ends, and the lower limit is the one after a restart', async () => {
   const { fill, run, rows } = await openPairs({ maxPower: null, jitter: null });
   await fill('day_limit', LIMIT, [1, 0, 1_000, null, 1, null], [1, 1, 5_000, 500, 10, null]);
+  await fill('day_limit', LIMIT, [2, 0, 9_000, null, 900, null], [2, 1, 9_000, null, 900, null]);
   const at = (hour: number, from: number, to: number) => [
     1,
     90,
@@ -104,9 +106,12 @@ test('the limits and the jitter of a pair are those of the UTC day on which it e
     at(25, 100, 2_200),
     at(26, 100, 94),
     at(22, 100, 94),
+    // Two hours have twice the energy.
+    [1, 90, 18 * HOUR_MS, 100, 20 * HOUR_MS, 2_102],
+    [1, 90, 19 * HOUR_MS, 100, 21 * HOUR_MS, 2_103],
   );
   await run('collect_breaks', { least_power_w: 500 });
-  expect((await rows('break_now', 'to_ms')).map(([ms]) => Number(ms) / HOUR_MS)).toEqual([22, 23, 25]);
+  expect((await rows('break_now', 'to_ms')).map(([ms]) => Number(ms) / HOUR_MS)).toEqual([21, 22, 23, 25]);
 });
 
 test.each([
@@ -114,14 +119,16 @@ test.each([
   ['after the first reading', HOUR_MS + 1, 'total_energy', true],
   ['at the second reading', 2 * HOUR_MS, 'total_energy', true],
   ['after the second reading', 2 * HOUR_MS + 1, 'total_energy', false],
+  ['before the scope', HOUR_MS - 1, 'total_energy', false],
   ['of a register that restarts every day', 2 * HOUR_MS, 'daily_energy', true],
   ['of power', 2 * HOUR_MS, 'power_curve', false],
 ])('a declared change is a break, once: %s', async (_name, atMs, method, isBreak) => {
   const { fill, run, rows } = await openPairs({ method });
-  await fill('register_change', 'series_id INTEGER, at_ms BIGINT', [1, atMs], [1, atMs]);
+  await fill('register_change', 'series_id INTEGER, at_ms BIGINT', [1, atMs], [1, atMs], [2, 1.5 * HOUR_MS]);
   await fill(
     'reading_pair',
     PAIR,
+    [1, null, 0, 100, HOUR_MS - 1, 110],
     [1, null, HOUR_MS, 100, 2 * HOUR_MS, 110],
     [1, null, DAY_MS - HOUR_MS, 100, DAY_MS, 110],
   );
@@ -192,10 +199,13 @@ test('each reading of power is compared with the limit of its own day, and with 
   await fill('day_limit', LIMIT, [2, 0, null, null, null, HOUR_MS / 2], [2, 1, null, null, null, HOUR_MS]);
   const over = (series: number, from: number, to: number) => [series, null, DAY_MS - 1, from, DAY_MS, to];
   await fill('reading_pair', PAIR, over(1, 1_500, 1_500), over(2, 600, 600));
+  const onDayOne = (series: number, from: number, to: number) => [series, null, DAY_MS, from, DAY_MS + 1, to];
+  await fill('reading_pair', PAIR, onDayOne(1, 1_500, 2_500), onDayOne(2, 600, 600));
   await run('collect_breaks', { least_power_w: null });
   await run('add_power_breaks');
   expect(await rows('break_now', BREAK)).toEqual([
     [1, DAY_MS - 1, 1_500, DAY_MS, 1_500],
+    [1, DAY_MS, 1_500, DAY_MS + 1, 2_500],
     [2, DAY_MS - 1, 600, DAY_MS, 600],
   ]);
 });
@@ -215,8 +225,10 @@ test('the breaks in scope replace the stored ones, and the other stored ones sta
     [1, 11, 5, 12, 1],
     [1, 12, 5, 14, 2],
     [1, 29, 5, 30, 0],
-    [1, 30, 5, 31, 0],
+    [1, 29, 5, 31, 0],
+    [1, 30, 5, 32, 0],
     [2, 11, 5, 12, 1],
+    [2, 29, 5, 30, 0],
   ];
   await fill('series_break', BREAK, ...stored);
   await run('collect_changed_breaks', { low_ms: 0n, high_ms: 100n });
@@ -232,8 +244,10 @@ test('the breaks in scope replace the stored ones, and the other stored ones sta
     [1, 8, 5, 9, 0],
     [1, 11, 5, 12, 1],
     [1, 13, 5, 14, 2],
-    [1, 30, 5, 31, 0],
+    [1, 29, 5, 31, 0],
+    [1, 30, 5, 32, 0],
     [2, 11, 5, 12, 1],
+    [2, 29, 5, 30, 0],
   ]);
 });
 
