@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
-import { ruleConstants } from '../../src/rollup/rule-constants.ts';
 import { chapterTables } from './chapter-tables.ts';
 
-/** The statements of chapter 70, each over a few rows. Golden cases have whole days. */
+/** The statements of chapter 70 for marks and power, each over a few rows. Golden cases have whole days. */
 const open = chapterTables();
 const QUARTER_MS = 900_000;
 const DAY_MS = 96 * QUARTER_MS;
-const SILENCE_MS = ruleConstants.silence_ms.value;
-const { estimated, gap, spike, reset, silence_start, silence_end } = flagBits;
+const { gap, spike } = flagBits;
 const SCOPE =
   'series_id INTEGER, method VARCHAR, compute_from_ms BIGINT, compute_to_ms BIGINT, last_ms BIGINT, has_later BOOLEAN';
-const LINE =
-  'series_id INTEGER, from_ms BIGINT, from_wh DOUBLE, to_ms BIGINT, to_wh DOUBLE, covered BOOLEAN, flags USMALLINT, mark_before DOUBLE';
 const bounds = { low_ms: 0n, high_ms: BigInt(DAY_MS) };
 const q = (quarters: number) => quarters * QUARTER_MS;
 /** A series in scope from quarter 2 to quarter 90. */
@@ -70,9 +66,10 @@ test('energy of power is summed by interval, with the flag gap where it is not k
     [1, 90, 0, 100, true, 9],
     [3, 5, 0, 100, true, 9],
   );
+  await fill('energy_event', 'series_id, kind, from_ms, to_ms', [1, 'spike', q(2), q(2)]);
   await run('store_power_intervals');
   expect(await rows('interval_energy', STORED)).toEqual([
-    [1, q(2), 0, 11, 700, gap],
+    [1, q(2), 0, 11, 700, gap | spike],
     [1, q(89), 0, 8, 100, 0],
     [2, q(2), 0, 7, 100, 0],
   ]);
@@ -90,7 +87,7 @@ test.each<[name: string, fromMs: number, toMs: number, quarters: number[], metho
   ['of a register', q(5), q(6), [], 'total_energy'],
 ])('a spike of power flags intervals: %s', async (_name, fromMs, toMs, quarters, method = 'power_curve') => {
   const { fill, run, rows } = await open();
-  await fill('scope', SCOPE, inScope(1, method));
+  await fill('scope', SCOPE, inScope(1, method), inScope(2, 'power_curve'));
   await fill('power_line', POWER);
   await fill('energy_event', 'series_id, kind, from_ms, to_ms', [1, 'spike', fromMs, toMs]);
   await run('store_power_intervals');
@@ -106,6 +103,7 @@ test('energy of power is rounded by its running sum of the local day, on the day
     SCOPE,
     [1, 'power_curve', q(5), q(9), 0, false],
     [2, 'total_energy', q(5), q(9), 0, false],
+    [4, 'power_curve', q(5), q(9), 0, false],
   );
   await fill('local_day', 'day DATE, start_ms BIGINT, end_ms BIGINT');
   const days = [0, 1, 2].map((place) => [`1970-01-0${place + 1}`, q(place * 4), q(place * 4 + 4)]);
@@ -122,6 +120,8 @@ test('energy of power is rounded by its running sum of the local day, on the day
       'series_id, interval_start_ms, energy_wh, exact_nwh',
       ...places.map((place) => [id, q(place), 9, place === 6 ? null : 400_000_000]),
     );
+  const others = places.map((place) => [4, q(place), 9, 1_000_000_000 * place]);
+  await fill('interval_energy', 'series_id, interval_start_ms, energy_wh, exact_nwh', ...others);
   await run('round_intervals');
   // 0.4, 0.8 and 1.2 Wh since midnight, and 0.4 Wh on the next day.
   const energyOf = async (id: number) =>
@@ -129,249 +129,6 @@ test('energy of power is rounded by its running sum of the local day, on the day
       ([, wh]) => wh,
     );
   expect(await energyOf(1)).toEqual([9, 0, 1, 9, 0, 0]);
+  expect(await energyOf(4)).toEqual([9, 4, 5, 6, 7, 8]);
   expect([await energyOf(2), await energyOf(3)].flat()).toEqual(Array.from({ length: 12 }, () => 9));
-});
-
-interface Register {
-  /** Pairs of quarters and Wh, of a register that only grows. */
-  pairs?: Array<[from: number | null, fromWh: number, to: number, toWh: number]>;
-  /** Lines of any other register. */
-  lines?: Array<
-    [
-      from: number,
-      fromWh: number,
-      to: number,
-      toWh: number,
-      more?: { flags?: number; covered?: boolean; mark?: number },
-    ]
-  >;
-  shares?: Array<[quarter: number, share: number]>;
-  method?: string;
-}
-
-/** The stored intervals of a register: quarter, Wh, minutes, flags, and the last reading with its mark. */
-async function intervalsOf({ pairs = [], lines = [], shares = [], method = 'total_energy' }: Register) {
-  const { fill, run, rows } = await open();
-  await run('create_empty_tables');
-  await fill('scope', SCOPE, inScope(1, method), inScope(2, 'total_energy'));
-  await fill('needs_full_index', 'series_id INTEGER', ...(lines.length > 0 ? [[1]] : []));
-  await fill(
-    'reading_pair',
-    'series_id, from_ms, from_value, to_ms, to_value, is_last',
-    ...pairs.map(([from, fromWh, to, toWh], place) => [
-      1,
-      from === null ? null : q(from),
-      from === null ? null : fromWh,
-      q(to),
-      toWh,
-      place === pairs.length - 1,
-    ]),
-  );
-  await fill(
-    'index_line',
-    LINE,
-    ...lines.map(([from, fromWh, to, toWh, { flags = 0, covered = true, mark = fromWh } = {}]) => [
-      1,
-      q(from),
-      fromWh,
-      q(to),
-      toWh,
-      covered,
-      flags,
-      mark,
-    ]),
-  );
-  await fill(
-    'silence_shape',
-    'series_id INTEGER, interval_index BIGINT, share DOUBLE',
-    ...shares.map(([place, share]) => [1, place, share]),
-    [2, 12, 0.9],
-  );
-  for (const name of [
-    'collect_not_plain_series',
-    'collect_booked_lines',
-    'collect_line_flags',
-    'create_interval_bound',
-    'store_register_intervals',
-  ])
-    await run(name);
-  const found = await rows(
-    'interval_energy WHERE series_id = 1',
-    'interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value',
-  );
-  return found.map(([start, wh, covered, flags, last, mark]) => [
-    Number(start) / QUARTER_MS,
-    wh,
-    Number(covered) / 60_000,
-    flags,
-    last === null ? null : Number(last) / QUARTER_MS,
-    mark,
-  ]);
-}
-type Interval = [
-  quarter: number,
-  wh: number,
-  minutes: number,
-  flags: number,
-  last: number | null,
-  mark: number | null,
-];
-const SILENT = SILENCE_MS / QUARTER_MS;
-
-const registers: Array<[name: string, register: Register, intervals: Interval[]]> = [
-  [
-    'is read at a bound, and again in the same interval',
-    {
-      pairs: [
-        [null, 0, 4.5, 100],
-        [4.5, 100, 5, 110],
-        [5, 110, 5.5, 120],
-        [5.5, 120, 6.25, 150],
-      ],
-    },
-    [
-      [4, 10, 7.5, 0, 4.5, 100],
-      [5, 30, 15, 0, 5.5, 120],
-      [6, 10, 3.75, 0, 6.25, 150],
-    ],
-  ],
-  [
-    'grows from its first reading to its last one',
-    {
-      pairs: [
-        [null, 0, 4.5, 100],
-        [4.5, 100, 5.5, 120],
-        [5.5, 120, 5.75, 140],
-      ],
-    },
-    [
-      [4, 10, 7.5, 0, 4.5, 100],
-      [5, 30, 11.25, 0, 5.75, 140],
-    ],
-  ],
-  [
-    'is not read in some intervals, and its energy is rounded at each bound',
-    {
-      pairs: [
-        [null, 0, 4, 100.4],
-        [4, 100.4, 8, 101.8],
-      ],
-    },
-    [
-      [4, 1, 15, 0, 4, 100.4],
-      [5, 0, 15, 0, null, null],
-      [6, 0, 15, 0, null, null],
-      [7, 1, 15, 0, null, null],
-      [8, 0, 0, 0, 8, 101.8],
-    ],
-  ],
-  [
-    'grows over two hours',
-    {
-      pairs: [
-        [null, 0, 10.5, 0],
-        [10.5, 0, 10.5 + SILENT, 80],
-      ],
-    },
-    [
-      [10, 5, 7.5, 0, 10.5, 0],
-      ...Array.from({ length: SILENT - 1 }, (_, place): Interval => [11 + place, 10, 15, 0, null, null]),
-      [10 + SILENT, 5, 7.5, 0, 10.5 + SILENT, 80],
-    ],
-  ],
-  [
-    'grows in a silence, spread evenly but for a known share',
-    {
-      pairs: [
-        [null, 0, 10, 0],
-        [10, 0, 19, 90],
-      ],
-      shares: [[12, 0.5]],
-    },
-    [
-      [10, 10, 15, estimated | silence_end, 10, 0],
-      [11, 35, 15, estimated | silence_start | silence_end, null, null],
-      [12, -15, 15, estimated | silence_start | silence_end, null, null],
-      ...[13, 14, 15, 16, 17].map(
-        (place): Interval => [place, 10, 15, estimated | silence_start | silence_end, null, null],
-      ),
-      [18, 10, 15, estimated | silence_start, null, null],
-      [19, 0, 0, 0, 19, 90],
-    ],
-  ],
-  [
-    'has a reset, with its flag',
-    {
-      lines: [
-        [4, 100, 5, 110],
-        [5, 0, 6, 20, { flags: reset, mark: 110 }],
-      ],
-    },
-    [
-      [4, 10, 15, 0, 4, 100],
-      [5, 20, 15, reset, 5, 110],
-      [6, 0, 0, 0, 6, 20],
-    ],
-  ],
-  [
-    'has a line without coverage',
-    {
-      lines: [
-        [4, 100, 4.5, 110],
-        [4.5, 50, 5.5, 50, { covered: false, flags: flagBits.rebase }],
-        [5.5, 50, 6, 60],
-      ],
-    },
-    [
-      [4, 10, 7.5, flagBits.rebase, 4.5, 50],
-      [5, 10, 7.5, flagBits.rebase, 5.5, 50],
-      [6, 0, 0, 0, 6, 60],
-    ],
-  ],
-  [
-    'is read at a bound, where a line without a length follows',
-    {
-      lines: [
-        [3, 0, 4, 10],
-        [5, 10, 5, 10, { covered: false }],
-        [4, 10, 5, 10],
-        [5, 10, 6, 20],
-      ],
-    },
-    [
-      [3, 10, 15, 0, 3, 0],
-      [4, 0, 15, 0, 4, 10],
-      [5, 10, 15, 0, 5, 10],
-      [6, 0, 0, 0, 6, 20],
-    ],
-  ],
-  [
-    'has time between two lines, of which nothing is known',
-    {
-      lines: [
-        [4, 100, 4.5, 110],
-        [5.25, 0, 6, 30],
-      ],
-      method: 'daily_energy',
-    },
-    [
-      [4, 10, 7.5, 0, 4.5, 0],
-      [5, 30, 11.25, 0, 5.25, 0],
-      [6, 0, 0, 0, 6, 30],
-    ],
-  ],
-];
-test.each(registers)('the intervals of a register that %s', async (_name, register, intervals) => {
-  expect(await intervalsOf(register)).toEqual(intervals);
-});
-
-test('the intervals of a register are stored from the beginning of the scope to its end', async () => {
-  const pairs: Register['pairs'] = [1, 2, 3, 89, 90, 91].map((to, place, all) => [
-    all[place - 1] ?? null,
-    place,
-    to,
-    place + 1,
-  ]);
-  const found = await intervalsOf({ pairs });
-  expect(found.map(([place]) => place)).toEqual(Array.from({ length: 88 }, (_, place) => 2 + place));
 });
