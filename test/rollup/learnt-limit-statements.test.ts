@@ -164,3 +164,20 @@ test('a day whose limits stay is not changed', async () => {
   await run('collect_limits', { look_ahead: 2 });
   expect(await rows('changed_limit', LIMIT)).toEqual([]);
 });
+
+test('the limits of a series follow from its own days, around its own changed days', async () => {
+  const { fill, run, rows } = await openSeries();
+  await fill('series_rule', RULE, ...[2, 3].map((id) => [id, 'total_energy', null, null]));
+  await fill('learnt_day', 'series_id INTEGER, utc_day INTEGER', [1, 100], [2, 101], [3, 300]);
+  const day = (id: number, utcDay: number, powerW: number) => [id, utcDay, powerW, 1, 5, 9, CHANGES];
+  const last = 300 + DAYS - 1;
+  await fill('series_day', DAY, day(1, 100, 2_000), day(2, 101, 10_000), day(1, 300, 2_000));
+  await fill('series_day', DAY, day(3, 300, 2_000), day(3, last, 2_000), day(3, last + 2, 10_000));
+  await run('collect_limits', { look_ahead: 2 });
+  expect(await rows('changed_limit', 'series_id, utc_day, learnt_power_w')).toEqual([
+    [1, 100, 64_000],
+    [2, 101, 320_000],
+    [3, 300, 64_000],
+    [3, last, 320_000],
+  ]);
+});
