@@ -192,7 +192,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     let isSound = false;
     try {
       const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
-      isSound = keep?.(connection) === true;
+      isSound = closing === undefined && keep?.(connection) === true;
       return result;
     } catch (error) {
       database.note(error);

@@ -1,9 +1,9 @@
 import { blobValue } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { openStatementTables, type TableRows } from '../warehouse/statement-tables.ts';
+import { type TableRows, warehouseTables } from '../warehouse/warehouse-tables.ts';
 
 /** The statements of backfills, each over a few rows. from-archive.test.ts has those that read the lake. */
-const run = openStatementTables();
+const run = warehouseTables();
 
 const backfills = (...rows: string[]): TableRows => [
   'backfill_id, source, request, state, note, started_at_ms, updated_at_ms',
@@ -41,16 +41,16 @@ const statesOf = (columns: string) => `SELECT ${columns} FROM backfill_chunk ORD
 test('the backfill that continues is the newest that runs with the same request', async () => {
   const find = (...rows: string[]) =>
     run({ backfill: backfills(...rows) }, 'backfill/find_unfinished', { request: 'r' });
-  expect(await find(backfill(1), backfill(3), backfill(2))).toEqual([[3n, 'note 3']]);
+  expect(await find(backfill(1), backfill(3), backfill(2))).toEqual([[3, 'note 3']]);
   expect(await find(backfill(1, 'done'), backfill(2, 'cancelled'), backfill(3, 'running', 'other'))).toEqual(
     [],
   );
 });
 
 test('backfills are numbered from 1 on', async () => {
-  expect(await run({}, 'backfill/next_backfill_id')).toEqual([[1n]]);
+  expect(await run({}, 'backfill/next_backfill_id')).toEqual([[1]]);
   expect(await run({ backfill: backfills(backfill(4), backfill(2)) }, 'backfill/next_backfill_id')).toEqual([
-    [5n],
+    [5],
   ]);
 });
 
@@ -70,7 +70,7 @@ test('a new backfill runs, and began when it was asked for', async () => {
     },
     'FROM backfill',
   );
-  expect(begun).toEqual([[2n, 's', 'r', 3n, 4n, 't', 'running', 'n', 5n, 5n]]);
+  expect(begun).toEqual([[2, 's', 'r', 3, 4, 't', 'running', 'n', 5, 5]]);
 });
 
 test('a new piece waits, and is thought to be whole', async () => {
@@ -80,7 +80,7 @@ test('a new piece waits, and is thought to be whole', async () => {
     { backfill_id: 2, chunk_no: 1, gap_id: 7, from_ms: 3, to_ms: 4, messages_expected: 9, now_ms: 5 },
     'FROM backfill_chunk',
   );
-  expect(added).toEqual([[2n, 1, 7n, 3n, 4n, 9n, 0n, 'pending', true, 5n]]);
+  expect(added).toEqual([[2, 1, 7, 3, 4, 9, 0, 'pending', true, 5]]);
 });
 
 test('the state and the pieces are those of one backfill, in the order of the pieces', async () => {
@@ -109,8 +109,8 @@ test('a backfill that makes progress is touched, and no other one', async () => 
     'SELECT backfill_id, updated_at_ms, started_at_ms FROM backfill ORDER BY 1',
   );
   expect(touched).toEqual([
-    [1n, 5n, 5n],
-    [2n, 8n, 5n],
+    [1, 5, 5],
+    [2, 8, 5],
   ]);
 });
 
@@ -118,11 +118,11 @@ test('a backfill ends once, and no other one ends with it', async () => {
   const tables = { backfill: backfills(backfill(1), backfill(2), backfill(3, 'done')) };
   const finish = (id: number, then?: string) =>
     run(tables, 'backfill/finish_backfill', { backfill_id: id, state: 'cancelled', now_ms: 8 }, then);
-  expect([await finish(2), await finish(3), await finish(4)]).toEqual([[[2n]], [], []]);
+  expect([await finish(2), await finish(3), await finish(4)]).toEqual([[[2]], [], []]);
   expect(await finish(2, 'SELECT state, updated_at_ms FROM backfill ORDER BY backfill_id')).toEqual([
-    ['running', 5n],
-    ['cancelled', 8n],
-    ['done', 5n],
+    ['running', 5],
+    ['cancelled', 8],
+    ['done', 5],
   ]);
   expect(await finish(3, 'SELECT state FROM backfill WHERE backfill_id = 3')).toEqual([['done']]);
 });
@@ -228,7 +228,7 @@ test('a message is in quarantine by its offset, or without an offset by its byte
       `1, NULL, 'rollup', 'malformed', 'd'::BLOB`,
     ),
   };
-  expect(await run(tables, 'backfill/find_quarantined_offsets', { offsets: [5n, 6n, 7n] })).toEqual([[5n]]);
+  expect(await run(tables, 'backfill/find_quarantined_offsets', { offsets: [5n, 6n, 7n] })).toEqual([[5]]);
   const known = async (text: string) =>
     (await run(tables, 'backfill/find_quarantined_bytes', { bytes: blobValue(Buffer.from(text)) }))[0]![0];
   expect([await known('a'), await known('c'), await known('d'), await known('e')]).toEqual([
@@ -256,12 +256,12 @@ test('a piece is marked alone, and ends with the messages of its own batches', a
       states,
     );
   const [before, other, last] = [
-    ['pending', 0n, 5n],
-    ['pending', 0n, 5n],
-    ['pending', 9n, 5n],
+    ['pending', 0, 5],
+    ['pending', 0, 5],
+    ['pending', 9, 5],
   ];
-  expect(await finish(1)).toEqual([before, ['done', 7n, 8n], last]);
-  expect(await finish(2)).toEqual([before, other, ['done', 0n, 8n]]);
+  expect(await finish(1)).toEqual([before, ['done', 7, 8], last]);
+  expect(await finish(2)).toEqual([before, other, ['done', 0, 8]]);
   expect(
     await run(
       tables,
@@ -269,7 +269,7 @@ test('a piece is marked alone, and ends with the messages of its own batches', a
       { backfill_id: 2, chunk_no: 1, messages: 6, now_ms: 8 },
       states,
     ),
-  ).toEqual([before, ['done', 6n, 8n], last]);
+  ).toEqual([before, ['done', 6, 8], last]);
 });
 
 test('the position of a piece is forgotten when it ends, and those of a backfill when it is cancelled', async () => {
@@ -301,9 +301,7 @@ test('the warehouse keeps messages from a batch on, or from the next one', async
     return (await run(tables, 'backfill/find_kept_batch'))[0]![0];
   };
   expect([await keptFrom([1, 2, 3], [3, 2]), await keptFrom([1, 2, 3], []), await keptFrom([], [])]).toEqual([
-    2n,
-    4n,
-    0n,
+    2, 4, 0,
   ]);
 });
 
@@ -321,7 +319,7 @@ test('messages of the lake enter the ledger as one batch, with their store times
     { batch_id: 4, origin: 'archive:1', now_ms: 8 },
     'SELECT batch_id, origin, log_epoch, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms FROM batch',
   );
-  expect(entered).toEqual([[4n, 'archive:1', null, 2n, 0n, 10n, 30n, 8n]]);
+  expect(entered).toEqual([[4, 'archive:1', null, 2, 0, 10, 30, 8]]);
 });
 
 test('all messages of the lake that wait are counted', async () => {
@@ -352,24 +350,24 @@ test('the messages in quarantine that are read again are those of the stream tha
     'e1671797c52e15f763380b45e841ec32',
   ];
   expect(await find(-1, '')).toEqual([
-    [1n, a],
-    [1n, b],
-    [2n, e],
-    [4n, a],
+    [1, a],
+    [1, b],
+    [2, e],
+    [4, a],
   ]);
   expect(await find(1, a)).toEqual([
-    [1n, b],
-    [2n, e],
-    [4n, a],
+    [1, b],
+    [2, e],
+    [4, a],
   ]);
-  expect(await find(2, e, 1)).toEqual([[4n, a]]);
+  expect(await find(2, e, 1)).toEqual([[4, a]]);
   const left = 'SELECT batch_id, stream_offset FROM quarantine ORDER BY 2';
   expect(await run(tables, 'backfill/release_quarantined', { batch_id: 1, keys: [a!, 'x'] }, left)).toEqual([
-    [1n, 2n],
-    [1n, 3n],
-    [1n, 4n],
-    [2n, 5n],
-    [3n, 6n],
-    [4n, 7n],
+    [1, 2],
+    [1, 3],
+    [1, 4],
+    [2, 5],
+    [3, 6],
+    [4, 7],
   ]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { message, messages, openStatementTables, other, own, type TableRows } from './statement-tables.ts';
+import { message, messages, other, own, type TableRows, warehouseTables } from './warehouse-tables.ts';
 
 /** The statements of device states, each over a few rows. note-device-status.test.ts has them together. */
-const run = openStatementTables();
+const run = warehouseTables();
 
 /** A message with a state of a device. It happened 5 ms before it was stored. */
 const told = (
@@ -25,12 +25,12 @@ const batches = (...rows: Array<[id: number, origin: string, landedMs: number]>)
 ];
 
 test('the batches that are due are those after the last one that was noted', async () => {
-  expect(await run({}, 'device-status/find_pending')).toEqual([[-1n, -1n]]);
+  expect(await run({}, 'device-status/find_pending')).toEqual([[-1, -1]]);
   const tables = {
     progress: ['stage, batch_id, updated_at_ms', `'publish', 9, 0`, `'device_status', 3, 0`] as TableRows,
     batch: batches([5, 'stream', 0], [4, 'stream', 0]),
   };
-  expect(await run(tables, 'device-status/find_pending')).toEqual([[3n, 5n]]);
+  expect(await run(tables, 'device-status/find_pending')).toEqual([[3, 5]]);
 });
 
 /** Batches 3 and 4 are due. */
@@ -91,7 +91,7 @@ test('a transition keeps the times of its message', async () => {
     { after_batch_id: 2n, through_batch_id: 4n },
     'SELECT device::VARCHAR, event_time_ms, store_time_ms FROM device_status',
   );
-  expect(rows).toEqual([[own, 72n, 77n]]);
+  expect(rows).toEqual([[own, 72, 77]]);
 });
 
 test('the days of new transitions are published again, each once, by their store time', async () => {
@@ -221,8 +221,8 @@ test('the progress is stored once, and that of other stages stays', async () => 
       'FROM progress ORDER BY stage',
     );
   const stored = [
-    ['device_status', 7n, 8n],
-    ['publish', 1n, 2n],
+    ['device_status', 7, 8],
+    ['publish', 1, 2],
   ];
   expect(await storeProgress()).toEqual(stored);
   expect(await storeProgress(`'device_status', 3, 4`)).toEqual(stored);
