@@ -93,6 +93,7 @@ const quarters: Array<
     15,
     2,
   ],
+  ['power that hardly changes', { method: 'power_curve' }, [[null, 5, 5 + 1e-7]], 5, null, 1],
   [
     'interval readings',
     { method: 'interval_energy' },
@@ -198,6 +199,12 @@ const days: Array<[name: string, series: Series, quarters: Quarter[], learnt: Le
       [null, 1, 1_000, 2, 2],
     ],
     ['the resolution in two digits', {}, [[8, 0.1234, 1_000]], [8, 0.12, 1_000, 1, 1]],
+    [
+      'the resolution of the finest quarters, but not of a single one of many',
+      {},
+      [[8, 0.01, 1_000], ...Array.from({ length: 19 }, (): Quarter => [8, 1, 1_000])],
+      [8, 1, 1_000, STEPS, 20],
+    ],
     ['a step in seconds', {}, [[8, 1, 59_499]], [8, 1, 59_000, 1, 1]],
     ['a step in seconds, rounded up', {}, [[8, 1, 1_500]], [8, 1, 2_000, 1, 1]],
     ['at least a second', {}, [[8, 1, 300]], [8, 1, 1_000, 1, 1]],
@@ -310,4 +317,22 @@ test.each(days)('a day teaches %s', async (_name, series, list, learnt, readings
   await run('store_new_days');
   await run('summarize_days', bounds);
   expect(await rows('learnt_day', columns)).toEqual([]);
+});
+
+test('the growth of each day is that of its own readings', async () => {
+  const { fill, run, rows } = await openSeries();
+  await fill(
+    'series_quarter',
+    QUARTER,
+    ...[1, 2].map((day) => [1, day * DAY_MS, 4_000, 1, 9, CHANGES, CHANGES]),
+  );
+  const readings = [1, 2].flatMap((day) =>
+    grown.map((wh, place) => [1, day * DAY_MS + place, day * 900 + wh]),
+  );
+  await fill('reading', 'series_id, event_time_ms, value', ...readings);
+  await run('summarize_days', { low_ms: BigInt(DAY_MS), high_ms: BigInt(3 * DAY_MS - 1) });
+  expect(await rows('learnt_day', 'utc_day, power_w')).toEqual([
+    [1, 8],
+    [2, 8],
+  ]);
 });

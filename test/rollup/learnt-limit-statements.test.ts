@@ -117,6 +117,12 @@ const limits: Array<
     [64_000, null, 1, null],
   ],
   [
+    'with the resolution of the finer days, but not of a single one of many',
+    {},
+    [[2_000, 0.1, 5, 9, CHANGES], ...Array.from({ length: 15 }, () => [2_000, 10, 5, 9, 0])],
+    [64_000, null, 10, null],
+  ],
+  [
     'with the step of the day',
     power,
     [
@@ -145,24 +151,23 @@ test.each(limits)('the limit %s', async (_name, series, known, limit) => {
   expect(found.find(([day]) => day === 100)).toEqual([100, ...limit]);
 });
 
-test('a day whose limits stay is not changed', async () => {
-  const { fill, run, rows } = await openSeries();
+test.each<[changed: string, series: Series, stored: Array<number | null>, isChanged: boolean]>([
+  ['nothing of it', { method: 'daily_energy' }, [64_000, 2_000, 10, null], false],
+  ['the limit', { method: 'daily_energy' }, [32_000, 2_000, 10, null], true],
+  ['only the usual power', { method: 'daily_energy' }, [64_000, 1_000, 10, null], true],
+  ['only the resolution', { method: 'daily_energy' }, [64_000, 2_000, 1, null], true],
+  ['nothing of power', power, [64_000, null, null, 5], false],
+  ['only the step of power', power, [64_000, null, null, 4], true],
+])('the limits of a day are stored again if they change: %s', async (_name, series, stored, isChanged) => {
+  const { fill, run, rows } = await openSeries(series);
   await fill('learnt_day', 'series_id INTEGER, utc_day INTEGER', [1, 100]);
+  const day = [1, 100, 2_000, 10, 5, 9, CHANGES];
   await fill('series_day', `${DAY}, learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms`, [
-    1,
-    100,
-    2_000,
-    10,
-    5,
-    9,
-    CHANGES,
-    64_000,
-    null,
-    10,
-    null,
+    ...day,
+    ...stored,
   ]);
   await run('collect_limits', { look_ahead: 2 });
-  expect(await rows('changed_limit', LIMIT)).toEqual([]);
+  expect(await rows('changed_limit', 'utc_day')).toEqual(isChanged ? [[100]] : []);
 });
 
 test('the limits of a series follow from its own days, around its own changed days', async () => {

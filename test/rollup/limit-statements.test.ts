@@ -137,6 +137,8 @@ test.each<[name: string, scope: [from: number, to: number], count: number, more?
   ['the time after it', [900, 2_099], 1],
   ['the time before it, where the series has none', [901, 2_100], 0, { firstMs: 1_001 }],
   ['the time after it, where the series has none', [900, 2_099], 0, { lastMs: 1_998 }],
+  ['the time before it, which the first reading covers', [901, 2_100], 1, { firstMs: 950 }],
+  ['the time after it, which the last reading covers', [900, 2_099], 1, { lastMs: 2_050 }],
 ])(
   'a changed day is beyond the scope if readings of it, or the time that they cover, are outside: %s',
   async (_name, [from, to], count, more) => {
@@ -192,6 +194,17 @@ test('the days of restated series without quarters are deleted, and the quarters
   await fill('series_quarter', 'series_id', [3]);
   await run('delete_stream_quarters', { stream_id: 1 });
   expect((await rows('series_quarter', 'series_id')).flat()).toEqual([3]);
+});
+
+test('the limits that are loaded are those of the days of the scope, of its series', async () => {
+  const { fill, run, rows } = await open();
+  await fill('scope', SCOPE, [1, '', true, 0, 0]);
+  await fill('series_day', 'series_id, utc_day', [1, 0], [1, 1], [1, 2], [1, 3], [2, 1]);
+  await run('load_day_limits', { low_ms: BigInt(DAY_MS), high_ms: BigInt(3 * DAY_MS - 1) });
+  expect(await rows('day_limit', 'series_id, utc_day')).toEqual([
+    [1, 1],
+    [1, 2],
+  ]);
 });
 
 const times = ruleConstants.after_reset_times.value;
