@@ -69,6 +69,17 @@ test('a month that is over is one file, and each day of the last month one', asy
   expect(await rowsOf({ from: '2026-02-01', until: '2026-03-01' })).toEqual([]);
 });
 
+test('a name with quotes or a line break is one cell', async () => {
+  const named = { unit: 'kWh', kind: 'sum', start: '2026-01-05T00:00Z', values: [1] } as const;
+  const files = await fetched({ '"a"': named, 'a\nb': named }, { from: '2026-01-05', until: '2026-01-05' });
+  expect(files['home-assistant-2026-01-05.csv']?.slice(1)).toEqual([
+    `2026-01-05T01:00:00.000Z,${DEVICE},"${'""a""'}",1000,`,
+    `2026-01-05T01:00:00.000Z,${DEVICE},"a`,
+    'b",1000,',
+    '',
+  ]);
+});
+
 test('statistics without rows have no file', async () => {
   const none = { unit: 'kWh', kind: 'sum', start: '2026-01-01T00:00Z', values: [] } as const;
   expect(await fetched({ none }, { until: '2026-01-01' })).toEqual({});

@@ -156,6 +156,9 @@ test('a refusal lists the lines, and nothing is stored', async () => {
     ],
   });
   expect(staged).toThrow(/ENOENT/);
+  const messageOf = async (lines: string) => (await put('budget-data', `${csv}${lines}`)).body.message;
+  expect(await messageOf('PV,soon,1,P50\nnope,2026,1,P50\n')).toMatch(/ \(and 1 more\)$/);
+  expect(await messageOf('nope,2026,1,P50\n')).not.toContain('more)');
 });
 
 test('an upload that would cut a stored period is refused with its line', async () => {
