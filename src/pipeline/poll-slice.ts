@@ -67,7 +67,7 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
   };
   for (let failures = 0; isGoingOn(options, result, untilMs); ) {
     try {
-      await readOn(options, result, untilMs);
+      await readToHead(options, result, untilMs);
     } catch (error) {
       failures += 1;
       const mayBeBatch = !options.signal.aborted && isBatchFailure(toPlainError(error).code);
@@ -81,7 +81,7 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
  * Reads to the head, or until the time is over. If the size of batches is reduced, it reads only one batch,
  * because the size can grow after each.
  */
-async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
+async function readToHead(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
   const { pipeline, source, workgroupId, signal, waitSeconds, onProgress } = options;
   const start = await pipeline.run(workgroupId, 'position', undefined);
   const { messagesMax } = start;
@@ -94,7 +94,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
       const answer = await source.fetch({ ask, messagesMax, waitSeconds, signal });
       const next = isShrunk || answer === undefined ? undefined : announcedNext(answer);
       result.lagMessages = answer?.lagMessages;
-      if (answer) inFlight.push(land(pipeline, workgroupId, ask, answer));
+      if (answer) inFlight.push(startLanding(pipeline, workgroupId, ask, answer));
       if (next !== undefined && inFlight.length < IN_FLIGHT_MAX) {
         ask = next;
         continue;
@@ -120,7 +120,7 @@ function isGoingOn({ source }: PollOptions, { upToDate }: PollResult, untilMs: n
   return (!upToDate || source.transport === 'socket') && performance.now() < untilMs;
 }
 
-function land(
+function startLanding(
   pipeline: Pick<Pipeline, 'run'>,
   workgroupId: string,
   ask: Ask,
