@@ -123,6 +123,15 @@ test('inputs are those of the stream processes, of all workgroups or of one', as
   expect(await idsOf('--workgroup', 'plant')).toEqual(['plant']);
   const { code, stderr } = await runCommand(['inputs'], { cwd });
   expect([code, stderr]).toEqual([0, expect.stringContaining('no inputs are configured')]);
+  const lines = [{ measurement: 'power', device: '{host}' }];
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    JSON.stringify({ dataDir: './data', workgroups: [{ id: 'home', inputs: { lines } }, { id: 'plant' }] }),
+  );
+  expect((await runCommand(['inputs'], { cwd })).stderr).toBe('');
+  expect((await runCommand(['inputs', '--workgroup', 'plant'], { cwd })).stderr).toContain(
+    'no inputs are configured',
+  );
 });
 
 test('inputs fails with exit code 3 and says which process does not answer', async () => {

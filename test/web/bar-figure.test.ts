@@ -46,6 +46,12 @@ test('what nobody knows is a dash, and columns that have not begun are no gap', 
   expect(part([column([1, null])]).lines.at(-1)).toBe('no data, which is not zero');
 });
 
+test('columns that can still change are explained, also without any mark', () => {
+  expect(part([column([1, 1], { state: 'provisional' })]).lines.slice(4)).toEqual([
+    'provisional, can still change',
+  ]);
+});
+
 test('each mark of the columns has its meaning, the worst first', () => {
   const marks = ['restated', 'noted', 'doubtful', 'bad', 'bad'] as const;
   const columns = marks.map((mark) => column([1, 1], { mark }));

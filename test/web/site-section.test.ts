@@ -83,6 +83,21 @@ test('actual energy is compared with the budget of the days that have both', () 
   expect(part.elements('line').find(({ class: name }) => name === 'pace-due')?.x1).toBe('50');
 });
 
+test('a period that ends today is said to have today in its sum, and one that ended yesterday is not', () => {
+  const variance = makeVariance({
+    days: { '2026-05-15': day(900, 1_000) },
+    total: { budgetOfAllDaysWh: 4_000 },
+  });
+  const lineOf = (to: string) =>
+    renderPart(
+      SiteSection,
+      { site: { name: 'Barn', devices: 0 }, period: { from: '2026-05-15', to } },
+      { [`sites/Barn/variance?startDate=2026-05-15&endDate=${to}`]: variance },
+    ).lines[2];
+  expect(lineOf('2026-05-17')).toMatch(/^May 15 – 17, 2026, with today /);
+  expect(lineOf('2026-05-16')).toMatch(/^May 15 – 16, 2026 \d/);
+});
+
 test('more than the budget of all days is the whole bar, and the line of the past days has its place in it', () => {
   const days = { '2026-05-15': day(5_000, 1_000) };
   const total = { comparedDays: 1, actualWh: 5_000, budgetToDateWh: 1_000, budgetOfAllDaysWh: 4_000 };
