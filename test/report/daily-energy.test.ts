@@ -53,12 +53,10 @@ test('the series with most energy come first, and the others are one', async () 
   expect(await textOf('top=3&resolution=month&groupBy=source')).toBe(
     `{"2026-11":{"${two}.pv":-20,"${one}.pv":10,"${three}.pv":3,"others":2},"2026-12":{"${two}.pv":-40,"others":1}}`,
   );
-  // Months without `top`, by device and by source.
-  expect(JSON.parse(await textOf('resolution=month'))['2026-12']).toEqual({ [two]: -40, [four]: 1 });
-  expect(JSON.parse(await textOf('resolution=month&groupBy=source'))['2026-12']).toEqual({
-    [`${two}.pv`]: -40,
-    [`${four}.a"b`]: 1,
-  });
+  expect(await textOf('resolution=month')).toContain(`"2026-12":{"${two}":-40,"${four}":1}`);
+  expect(await textOf('resolution=month&groupBy=source')).toContain(
+    `"2026-12":{"${two}.pv":-40,"${four}.a\\"b":1}`,
+  );
   const all = JSON.parse(await textOf('groupBy=source')) as Record<string, Record<string, number>>;
   expect(all['2026-12-01']).toEqual({ [`${two}.pv`]: -40, [`${four}.a"b`]: 1 });
   expect(JSON.parse(await textOf('groupBy=source&top=100'))).toEqual(all);

@@ -1,3 +1,4 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { ruleMacros } from '../../src/rollup/rule-macros.ts';
 import { query, type SqlParameters } from '../../src/warehouse/query.ts';
 import { atEnd } from '../support/shared.ts';
@@ -23,16 +24,7 @@ const MACROS = [
 
 /** Opens one warehouse for all tests of a file. Each call begins with its tables empty. */
 export function chapterTables(): () => Promise<ChapterTables> {
-  const open = statementTables(async () => {
-    const shard = await openTestShard();
-    const connection = await shard.connect();
-    atEnd(() => connection.closeSync());
-    // The migrations leave rows in it.
-    await connection.run('DELETE FROM dirty_partition');
-    await connection.run(ruleMacros());
-    for (const name of MACROS) await query(connection, `rollup/${name}`);
-    return connection;
-  });
+  const open = statementTables(openWithMacros);
   return async () => {
     const { fill, run, read } = await open();
     return {
@@ -41,4 +33,16 @@ export function chapterTables(): () => Promise<ChapterTables> {
       rows: (table, columns) => read(`SELECT ${columns} FROM ${table} ORDER BY ALL`),
     };
   };
+}
+
+/** Opens an empty warehouse with the macros of the roll-up, for `statementTables`. */
+export async function openWithMacros(): Promise<DuckDBConnection> {
+  const shard = await openTestShard();
+  const connection = await shard.connect();
+  atEnd(() => connection.closeSync());
+  // The migrations leave rows in it.
+  await connection.run('DELETE FROM dirty_partition');
+  await connection.run(ruleMacros());
+  for (const name of MACROS) await query(connection, `rollup/${name}`);
+  return connection;
 }

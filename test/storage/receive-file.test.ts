@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { sha256Hex } from '../../src/lib/durable-files.ts';
 import { receiveFile } from '../../src/storage/receive-file.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -46,4 +47,23 @@ test('an abort ends it, and the file that was there stays', async () => {
   );
   await expect(receiving).rejects.toBe(reason);
   expect(readFileSync(path, 'utf8')).toBe('before');
+});
+
+test('the bytes are on the disk before the file has its name, and the name before the end', async () => {
+  const path = join(tempDir(), 'file');
+  const handle = await open(join(tempDir(), 'other'), 'w');
+  await handle.close();
+  const prototype = Object.getPrototypeOf(handle) as typeof handle;
+  const { sync } = prototype;
+  onTestFinished(() => {
+    prototype.sync = sync;
+  });
+  const hadName: boolean[] = [];
+  prototype.sync = function () {
+    hadName.push(existsSync(path));
+    return sync.call(this);
+  };
+  const object = { bytes: 4, sha256: sha256Hex('abcd') };
+  await receiveFile(chunksOf('abcd'), path, object, { damagedError: (what) => new Error(what) });
+  expect(hadName).toEqual([false, true]);
 });
