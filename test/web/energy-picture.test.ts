@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Balance, DeviceStatuses } from '../../src/web/facts/answers.ts';
 import { EnergyPicture } from '../../src/web/pages/energy-picture.tsx';
+import { listDays } from '../../src/web/words/local-days.ts';
 import { makeBalance } from './support/make-balance.ts';
 import { makeDay } from './support/make-day.ts';
 import { renderPart } from './support/render-part.ts';
@@ -105,29 +106,40 @@ test('meters have their names', () => {
   ]);
 });
 
-test('months lead to their days, and are compared with the months before', () => {
+test('months lead to their days, and whole months are compared with the months before', () => {
   const year = { from: '2026-01-01', to: '2026-12-31' };
   const before = { from: '2025-01-01', to: '2025-12-31' };
-  const answers = {
-    'daily-energy/details?startDate=2026-01-01&endDate=2026-12-31': {},
-    'daily-energy?startDate=2026-01-01&endDate=2026-12-31': { '2026-04-30': { [GARAGE]: 4_000 } },
-    'daily-energy?startDate=2025-01-01&endDate=2025-12-31': { '2025-04-30': { [GARAGE]: 2_000 } },
-  };
-  expect(shown({ period: year, other: before, grain: 'month' }, answers)).toEqual([
-    '4.00 kWh {4000} by 1 device so far in 2026. The first data are of April 2026. That is 100 % more than {100} in 2025, over the 1 month that both have. 1 month of 2 has no data. 1 month is marked: look before you trust it.',
-    '2026 4.00 kWh {4000} 2025 2.00 kWh {2000}',
-    '[Garage 4.00 kWh {4000}] <Highlight this series>',
-    'no data, which is not zero',
+  const april = (of: number, wh: number) =>
+    Object.fromEntries(listDays(`${of}-04-01`, `${of}-04-30`).map((day) => [day, { [GARAGE]: wh }]));
+  const linesOf = (now: object, then: object) =>
+    shown(
+      { period: year, other: before, grain: 'month' },
+      {
+        'daily-energy/details?startDate=2026-01-01&endDate=2026-12-31': {},
+        'daily-energy?startDate=2026-01-01&endDate=2026-12-31': now,
+        'daily-energy?startDate=2025-01-01&endDate=2025-12-31': then,
+      },
+    );
+  // May is not over.
+  const may = { '2026-05-01': { [GARAGE]: 4_000 } };
+  expect(
+    linesOf({ ...april(2026, 100), ...may }, { ...april(2025, 50), '2025-05-01': { [GARAGE]: 500 } }),
+  ).toEqual([
+    '7.00 kWh {7000} by 1 device so far in 2026. The first data are of April 2026. That is 100 % more than {100} in 2025, over the 1 whole month that both have. 1 month is marked: look before you trust it.',
+    '2026 7.00 kWh {7000} 2025 2.00 kWh {2000}',
+    '[Garage 7.00 kWh {7000}] <Highlight this series>',
     'partly a guess',
     'The same as a table',
     'Energy, days of Europe/Berlin',
     'Period | Garage | Quality',
-    'April 2026 {#/home/energy?from=2026-04-01&to=2026-04-30&show=devices} | 4.00 kWh {4000} | 1 of 30 days with data',
-    'May 2026 {#/home/energy?from=2026-05-01&to=2026-05-31&show=devices} | – <not known> | no data',
-    'Sum | 4.00 kWh {4000} |',
+    'April 2026 {#/home/energy?from=2026-04-01&to=2026-04-30&show=devices} | 3.00 kWh {3000} |',
+    'May 2026 {#/home/energy?from=2026-05-01&to=2026-05-31&show=devices} | 4.00 kWh {4000} | 1 of 17 days with data',
+    'Sum | 7.00 kWh {7000} |',
     '<Energy, days of Europe/Berlin>',
     '[Download CSV]',
   ]);
+  const { '2025-04-30': _, ...incomplete } = april(2025, 50);
+  expect(linesOf(april(2026, 100), incomplete)[0]).toContain('There is nothing to compare with in 2025.');
 });
 
 test('a balance has the energy of the roles, and the flags of the sources', () => {
@@ -168,7 +180,7 @@ test('the balance of a site is its own, and so is the one of the period before',
     },
   );
   expect(lines).toEqual([
-    '3.00 kWh {3000} produced, 1.00 kWh {1000} used so far in May 15 – 17, 2026. Production is 50 % more than {50} in May 12 – 14, 2026, over the 1 day that both have. 1 day of 2 has no data.',
+    '3.00 kWh {3000} produced, 1.00 kWh {1000} used so far in May 15 – 17, 2026. Production is 50 % more than {50} in May 12 – 14, 2026, over the 1 whole day that both have. 1 day of 2 has no data.',
     'May 15 – 17, 2026 Production, May 12 – 14, 2026 2.00 kWh {2000}',
     '[Production 3.00 kWh {3000}] <Highlight this series>',
     '[Consumption 1.00 kWh {1000}] <Highlight this series>',

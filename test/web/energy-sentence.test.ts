@@ -13,6 +13,7 @@ const column = (day: string, values: Array<number | null>, changed: Partial<BarC
   name: day,
   values,
   state: 'measured',
+  isWhole: true,
   notes: [],
   ...changed,
 });
@@ -129,12 +130,12 @@ test('only the days that both periods have are compared', () => {
     compare(with1000, twoDays, { from: '2026-05-07', to: '2026-05-07' }),
     sentence({ other, compared: undefined }),
   ]).toEqual([
-    '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. That is 50 % more than {50} in May 7 – 9, 2026, over the 1 day that both have.',
-    '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. That is as much as {0} in May 7 – 9, 2026, over the 2 days that both have.',
+    '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. That is 50 % more than {50} in May 7 – 9, 2026, over the 1 whole day that both have.',
+    '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. That is as much as {0} in May 7 – 9, 2026, over the 2 whole days that both have.',
     '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. There is nothing to compare with in May 7 – 9, 2026.',
     '2.00 kWh {2000} by 1 source in May 10 – 12, 2026.',
-    '1.50 kWh {1500} by 2 sources in May 10 – 12, 2026. Production is 25 % less than {-25} in May 7 – 9, 2026, over the 1 day that both have.',
-    '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. That is 50 % more than {50} on Thu, May 7, 2026, over the 1 day that both have.',
+    '1.50 kWh {1500} by 2 sources in May 10 – 12, 2026. Production is 25 % less than {-25} in May 7 – 9, 2026, over the 1 whole day that both have.',
+    '2.00 kWh {2000} by 1 source in May 10 – 12, 2026. That is 50 % more than {50} on Thu, May 7, 2026, over the 1 whole day that both have.',
     '2.00 kWh {2000} by 1 source in May 10 – 12, 2026.',
   ]);
 });

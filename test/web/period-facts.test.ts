@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DailyEnergy, DayDetails } from '../../src/web/facts/answers.ts';
 import { seriesColumns } from '../../src/web/facts/energy-columns.ts';
 import { compareColumns, gapsOfPeriod } from '../../src/web/facts/period-facts.ts';
-import { shiftDay } from '../../src/web/words/local-days.ts';
+import { listDays, shiftDay } from '../../src/web/words/local-days.ts';
+import { grainOf, periodBefore, yearBefore } from '../../src/web/words/periods.ts';
 import { columnName } from '../../src/web/words/time-words.ts';
 import { dayOfSeries, today } from './support/days-of-series.ts';
 
@@ -32,6 +34,59 @@ test('only days that are known in both periods are compared and counted', () => 
   expect(compareColumns(now, shorter)).toEqual({ columnCount: 1, nowWh: 6, beforeWh: 4 });
   const empty = columnsOf({}, '2026-11-12', '2026-11-15');
   expect(compareColumns(now, empty)).toEqual({ columnCount: 0, nowWh: 0, beforeWh: 0 });
+});
+
+test('a day that is not over is not compared', () => {
+  const yesterday = shiftDay(today, -1);
+  const days = { [yesterday]: { a: 8 }, [today]: { a: 1 } };
+  const before = { [shiftDay(today, -3)]: { a: 10 }, [shiftDay(today, -2)]: { a: 10 } };
+  const compared = columnsOf(before, shiftDay(today, -3), shiftDay(today, -2));
+  expect(compareColumns(columnsOf(days, yesterday, today), compared)).toEqual({
+    columnCount: 1,
+    nowWh: 8,
+    beforeWh: 10,
+  });
+});
+
+test('if each day, month or year has the same energy, another period has as much as any period', () => {
+  const place = fc.integer({ min: -1_000, max: 400 }).map((days) => shiftDay(today, days));
+  const length = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 1_826 }));
+  const sizeOf = { day: 10, month: 7, year: 4 };
+  const firstDay = shiftDay(today, -5_000);
+  const past = listDays(firstDay, today);
+  fc.assert(
+    fc.property(place, length, fc.constantFrom(periodBefore, yearBefore), (from, days, otherOf) => {
+      const period = { from, to: shiftDay(from, days - 1) };
+      const grain = grainOf(period);
+      const counts = Map.groupBy(listDays(firstDay, shiftDay(today, 400)), (day) =>
+        day.slice(0, sizeOf[grain]),
+      );
+      const energy = (of: typeof period) =>
+        Object.fromEntries(
+          past
+            .filter((day) => day >= of.from && day <= of.to)
+            .map((day) => [day, { a: 1 / counts.get(day.slice(0, sizeOf[grain]))!.length }]),
+        );
+      const columns = (of: typeof period) =>
+        seriesColumns(
+          energy(of),
+          () => true,
+          (key) => key,
+          { period: of, grain, today },
+        );
+      const [now, other] = [columns(period), columns(otherOf(period))];
+      // Only the days of two months can be of different numbers.
+      if (grain !== 'day') expect(other.columns.length).toBe(now.columns.length);
+      const { columnCount, nowWh, beforeWh } = compareColumns(now, other);
+      expect(nowWh).toBeCloseTo(columnCount);
+      expect(beforeWh).toBeCloseTo(columnCount);
+      // Only the first, the last and the running column can be cut.
+      const over = now.columns.filter(({ key }) => key < today.slice(0, key.length)).length;
+      const both = Math.min(over, other.columns.length);
+      expect(columnCount).toBeGreaterThanOrEqual(both - (grain === 'day' ? 0 : 2));
+    }),
+    { numRuns: 60 },
+  );
 });
 
 test('days without data, with a part of it and with a mark are counted, and today is apart', () => {

@@ -28,6 +28,7 @@ import {
   grainOf,
   lengthOf,
   periodAround,
+  periodBefore,
   shiftPeriod,
   yearBefore,
 } from '../../src/web/words/periods.ts';
@@ -104,6 +105,20 @@ describe('periods', () => {
       to: '2023-02-28',
     });
     expect(weekStart(yearBefore(periodAround('week', '2026-11-20')).from)).toBe('2025-11-17');
+  });
+  test.each([
+    ['2026-03-01', '2026-06-30', '2025-11-01', '2026-02-28', '2025-03-01', '2025-06-30'],
+    ['2026-07-01', '2026-10-31', '2026-03-01', '2026-06-30', '2025-07-01', '2025-10-31'],
+    ['2025-11-01', '2026-02-28', '2025-07-01', '2025-10-31', '2024-11-01', '2025-02-28'],
+    ['2026-01-10', '2026-05-20', '2025-08-10', '2025-12-20', '2025-01-10', '2025-05-20'],
+    ['2026-01-01', '2026-12-31', '2025-01-01', '2025-12-31', '2025-01-01', '2025-12-31'],
+    ['2022-03-10', '2026-11-30', '2017-03-10', '2021-11-30', '2021-03-10', '2025-11-30'],
+    ['2026-05-10', '2026-05-12', '2026-05-07', '2026-05-09', '2025-05-11', '2025-05-13'],
+    ['2026-02-01', '2026-02-28', '2026-01-01', '2026-01-31', '2025-02-01', '2025-02-28'],
+  ])('%s to %s is compared with %s to %s, and a year before with %s to %s', (...days) => {
+    const [from, to, beforeFrom, beforeTo, yearFrom, yearTo] = days;
+    expect(periodBefore({ from, to })).toEqual({ from: beforeFrom, to: beforeTo });
+    expect(yearBefore({ from, to })).toEqual({ from: yearFrom, to: yearTo });
   });
   test('days', () => {
     expect(addMonths('2026-03-31', -1)).toBe('2026-02-28');

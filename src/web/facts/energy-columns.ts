@@ -1,7 +1,7 @@
 import { type BarColumn, type BarSeries, totalOf, withBeginning } from '../pictures/bar-data.ts';
 import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
-import { columnsOf, daysOfColumn, type Grain, type ShownPeriod } from '../words/periods.ts';
+import { columnsOf, daysOfColumn, type Grain, isWholeColumn, type ShownPeriod } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
 import { columnName, columnTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
@@ -182,7 +182,7 @@ interface ColumnFacts {
 }
 
 function columnOf(facts: ColumnFacts, { period, today, hrefOf }: ColumnsView): BarColumn {
-  const { key, values, details, missing = 0 } = facts;
+  const { key, values, details, missing = 0, daysKnown } = facts;
   const isToday = key === today;
   const isEmpty = values.every((value) => value === null);
   const quality = details && qualityOf(judgedDetails(details, isToday), isEmpty ? 0 : missing);
@@ -204,6 +204,7 @@ function columnOf(facts: ColumnFacts, { period, today, hrefOf }: ColumnsView): B
   }
   return {
     ...column,
+    isWhole: isWholeColumn(key, period, today) && (!daysKnown || daysKnown.known === daysKnown.all),
     state: quality?.isProvisional ? 'provisional' : 'measured',
     mark: mark ?? (!isToday && lacksDays(facts, today) ? 'doubtful' : undefined),
     notes: [...energyNotes(facts, isToday), ...(quality?.notes ?? [])],

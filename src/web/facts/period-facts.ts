@@ -2,20 +2,24 @@ import { comparableOf, isEmpty } from '../pictures/bar-data.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import type { EnergyColumns } from './energy-columns.ts';
 
-/** The energy of the columns that are known in two periods. */
+/** The energy of the columns that are whole and known in two periods. */
 interface ComparedEnergy {
   columnCount: number;
   nowWh: number;
   beforeWh: number;
 }
 
-/** Only columns that are known on both sides are compared. */
+/**
+ * Only columns that are whole and known on both sides are compared. A month that is not over is no measure
+ * for a whole one.
+ */
 export function compareColumns(columns: EnergyColumns, compared: EnergyColumns): ComparedEnergy {
   const sum: ComparedEnergy = { columnCount: 0, nowWh: 0, beforeWh: 0 };
   for (const [index, column] of columns.columns.entries()) {
     const other = compared.columns[index];
+    if (!column.isWhole || !other?.isWhole) continue;
     const nowWh = comparableOf(column, columns.series);
-    const beforeWh = other ? comparableOf(other, compared.series) : null;
+    const beforeWh = comparableOf(other, compared.series);
     if (nowWh === null || beforeWh === null) continue;
     sum.columnCount += 1;
     sum.nowWh += nowWh;

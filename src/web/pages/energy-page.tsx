@@ -8,7 +8,7 @@ import { Select } from '../parts/choice.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Loading } from '../parts/states.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
-import { grainOf, type ShownPeriod, shiftPeriod, yearBefore } from '../words/periods.ts';
+import { grainOf, periodBefore, type ShownPeriod, yearBefore } from '../words/periods.ts';
 import { roleWords, stackedRoles } from '../words/role-words.ts';
 import { daysQuery, EnergyPicture, showsDevices, siteKey } from './energy-picture.tsx';
 
@@ -23,7 +23,7 @@ export function EnergyPage({ query }: { query: Query }) {
   const grain = grainOf(period);
   const compared: Compared = query.compare === 'before' || query.compare === 'year' ? query.compare : 'none';
   const other =
-    compared === 'none' ? undefined : compared === 'before' ? shiftPeriod(period, -1) : yearBefore(period);
+    compared === 'none' ? undefined : compared === 'before' ? periodBefore(period) : yearBefore(period);
   const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
   const balances = useAnswer<Balances>(
     workgroup.maySeeAll ? `balance?${daysQuery(period)}&resolution=${grain}` : undefined,

@@ -104,7 +104,7 @@ function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: S
     <>
       {comparableName(columns.series).replace(', ', ' is') || 'That is'}{' '}
       <ExactChange value={nowWh} reference={beforeWh} /> {inPeriod(other)}, over the{' '}
-      {plural(columnCount, grain)} that both have.{' '}
+      {plural(columnCount, `whole ${grain}`)} that both have.{' '}
     </>
   );
 }

@@ -28,6 +28,8 @@ export interface BarColumn {
   /** True if the column is missing, but some of its sources have energy. */
   isPart?: boolean;
   mark?: ColumnMark | undefined;
+  /** True if it is over and has the energy of all of its days, so that it can be compared. */
+  isWhole?: boolean;
   /** In words, for the line above the picture and for screen readers. */
   notes: readonly string[];
   /** The same column of another period; null if it has no energy. */

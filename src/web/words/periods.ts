@@ -61,14 +61,6 @@ export function shiftPeriod(period: ShownPeriod, by: 1 | -1): ShownPeriod {
   }
 }
 
-/** The same period a year before. */
-export function yearBefore(period: ShownPeriod): ShownPeriod {
-  const length = lengthOf(period);
-  if (length === 'month' || length === 'year') return periodAround(length, addMonths(period.from, -12));
-  // 52 weeks, so that weekdays are compared with the same weekdays.
-  return { from: shiftDay(period.from, -364), to: shiftDay(period.to, -364) };
-}
-
 export type Grain = 'day' | 'month' | 'year';
 
 const DAY_COLUMNS_MAX = 92;
@@ -90,9 +82,40 @@ export function columnsOf(period: ShownPeriod, grain: Grain): string[] {
 
 /** The days of a column, within the period. */
 export function daysOfColumn(column: string, { from, to }: ShownPeriod): ShownPeriod {
-  const whole =
-    column.length === 10
-      ? { from: column, to: column }
-      : periodAround(column.length === 7 ? 'month' : 'year', `${column}-01-01`.slice(0, 10));
+  const whole = wholeColumn(column);
   return { from: whole.from < from ? from : whole.from, to: whole.to > to ? to : whole.to };
+}
+
+/** True if a column is over, and the period has all of its days. */
+export function isWholeColumn(column: string, { from, to }: ShownPeriod, today: LocalDay): boolean {
+  const whole = wholeColumn(column);
+  return whole.from >= from && whole.to <= to && whole.to < today;
+}
+
+function wholeColumn(column: string): ShownPeriod {
+  if (column.length === 10) return { from: column, to: column };
+  return periodAround(column.length === 7 ? 'month' : 'year', `${column}-01-01`.slice(0, 10));
+}
+
+/**
+ * The period before, to compare its columns one by one. If the columns are months or years, it is moved by as
+ * many whole ones, so that it begins and ends in the same part of them.
+ */
+export function periodBefore(period: ShownPeriod): ShownPeriod {
+  const grain = grainOf(period);
+  if (grain === 'day') return shiftPeriod(period, -1);
+  return monthsBefore(period, columnsOf(period, grain).length * (grain === 'year' ? 12 : 1));
+}
+
+/** The same period a year before. */
+export function yearBefore(period: ShownPeriod): ShownPeriod {
+  const length = lengthOf(period);
+  if (length === 'month' || length === 'year' || grainOf(period) !== 'day') return monthsBefore(period, 12);
+  // 52 weeks, so that weekdays are compared with the same weekdays.
+  return { from: shiftDay(period.from, -364), to: shiftDay(period.to, -364) };
+}
+
+function monthsBefore({ from, to }: ShownPeriod, count: number): ShownPeriod {
+  const last = addMonths(to, -count);
+  return { from: addMonths(from, -count), to: to === monthEnd(to) ? monthEnd(last) : last };
 }

@@ -26,7 +26,7 @@ interface Span {
 
 const rangeOf = ({ from, to }: Span) => `startDate=${from}&endDate=${to}`;
 
-/** The difference of two sums of the columns that both periods know, as a sentence. */
+/** The difference of two sums of the whole columns that both periods know, as a sentence. */
 function comparedWords(
   name: string,
   now: readonly Wh[],
@@ -43,7 +43,7 @@ function comparedWords(
     number,
   ];
   const change = ((sumNow - sumBefore) / sumBefore) * 100;
-  return `${name} {${change}} in ${other}, over the ${many(pairs.length, one)} that both have. `;
+  return `${name} {${change}} in ${other}, over the ${many(pairs.length, `whole ${one}`)} that both have. `;
 }
 
 /** The energy page: the balance of days beside those of the period before. */
@@ -56,13 +56,14 @@ export async function balanceLines(id: string, span: Span, other: Span, facts: F
   const days = daysFrom(span.from, span.to);
   const columns = balanceColumns(days, balances, details, facts.today);
   const produced = columns.map(({ values }) => values[0]!);
+  const producedWhole = produced.map((wh, index) => (days[index]! < facts.today ? wh : null));
   const producedBefore = daysFrom(other.from, other.to).map((day) => before[day]?.productionWh ?? null);
   const name = period(span.from, span.to);
   const otherName = period(other.from, other.to);
   const doubtful = markedDays(days, details, facts.today);
   return [
     name,
-    `${amount(sum(produced))} produced, ${amount(sum(columns.map(({ values }) => values[3])))} used in ${name}. ${comparedWords('Production is', produced, producedBefore, otherName, 'day')}${missingWords(columns, facts.today, doubtful)}`,
+    `${amount(sum(produced))} produced, ${amount(sum(columns.map(({ values }) => values[3])))} used in ${name}. ${comparedWords('Production is', producedWhole, producedBefore, otherName, 'day')}${missingWords(columns, facts.today, doubtful)}`,
     ...figureLines({
       label: `Energy by day, ${name}`,
       wholeName: name,
@@ -195,10 +196,18 @@ export async function longPeriodLines(
   const wholes = names.map((name) => wholeOf(energy.get(name)));
   const otherWholes =
     other && before ? namesOf(other, length).map((name) => wholeOf(before.get(name))) : undefined;
+  /** The energy of the columns that are over and have all of their days. */
+  const comparableOf = (found: Map<string, EnergyOfColumn>, of: Span) =>
+    namesOf(of, length).map((name) => {
+      const isWhole = name < facts.today.slice(0, length) && found.get(name)?.days === daysIn(name);
+      return isWhole ? wholeOf(found.get(name)) : null;
+    });
   const words = [
     `${amount(sum(wholes))} by 7 devices and all others ${span.to >= facts.today ? 'so far in' : 'in'} ${periodName}.`,
     begun.length < columns.length ? `The first data are of ${begun[0]!.name}.` : '',
-    otherWholes ? comparedWords('That is', wholes, otherWholes, otherName, one) : '',
+    other && before
+      ? comparedWords('That is', comparableOf(energy, span), comparableOf(before, other), otherName, one)
+      : '',
     doubtful > 0
       ? `${many(doubtful, one)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`
       : '',
@@ -248,6 +257,12 @@ async function energyOfColumns(id: string, { from, to }: Span, length: number) {
   }
   return columns;
 }
+
+/** The days of a month or a year. */
+const daysIn = (name: string) =>
+  name.length === 4
+    ? daysFrom(`${name}-01-01`, `${name}-12-31`).length
+    : new Date(Date.UTC(Number(name.slice(0, 4)), Number(name.slice(5)), 0)).getUTCDate();
 
 const namesOf = ({ from, to }: Span, length: number) => [
   ...new Set(daysFrom(from, to).map((day) => day.slice(0, length))),
