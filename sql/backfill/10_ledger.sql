@@ -10,7 +10,7 @@
 -- Columns: backfill_id, note
 SELECT backfill_id, note FROM backfill WHERE request = $request AND state = 'running' ORDER BY backfill_id DESC LIMIT 1;
 
--- name: next_backfill_id
+-- name: find_next_backfill_id
 -- Returns the number of the next backfill.
 -- Columns: backfill_id
 SELECT coalesce(max(backfill_id), 0) + 1 AS backfill_id FROM backfill;

@@ -17,7 +17,7 @@
 -- scope_source:
 --   scope_id, own_day, device, source, role, negative_role, sign
 --   series      `<device>.<source>`
---   container   the series of the source that contains it, or `site`; null: none
+--   container   the series of the source that contains it, `site` or `site.<role>`; null: none
 --   counts      true if it is added up
 WITH member_day AS (
   -- The members that have a role on the day. parent: the source that contains it, as declared.

@@ -8,15 +8,15 @@
 -- Returns the correction with a request key ($key) of the caller.
 SELECT correction_id::DOUBLE AS correction_id, request FROM correction WHERE request_key = $key;
 
--- name: next_id
+-- name: find_next_id
 -- Returns correction_id (the next one) and corrections (the number of stored ones).
 SELECT (coalesce(max(correction_id), 0) + 1)::DOUBLE AS correction_id, count(*)::DOUBLE AS corrections FROM correction;
 
--- name: known_sources
+-- name: list_sources
 -- Returns the sources of a device ($device) that have readings.
 SELECT DISTINCT source FROM series WHERE device = $device::UUID ORDER BY source;
 
--- name: known_streams
+-- name: list_streams
 -- Returns the configured energy streams for which a device ($device) and source ($source) has readings.
 SELECT stream_setting.table_name, stream_setting.field, stream_setting.net FROM series
 JOIN stream_setting USING (stream_id)

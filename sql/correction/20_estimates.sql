@@ -74,14 +74,14 @@ WITH target AS (
 SELECT target, day FROM comparable
 QUALIFY row_number() OVER (PARTITION BY target ORDER BY distance, day) <= $days_max::INTEGER;
 
--- name: chosen_days
+-- name: list_chosen_days
 -- Returns with which days each day is compared.
 SELECT filled.day::VARCHAR AS target,
   coalesce(string_agg(chosen_day.day::VARCHAR, ',' ORDER BY chosen_day.day), '') AS days
 FROM (SELECT DISTINCT day FROM fill_slot) AS filled LEFT JOIN chosen_day ON chosen_day.target = filled.day
 GROUP BY filled.day ORDER BY filled.day;
 
--- name: median_values
+-- name: list_median_values
 -- Returns each interval as the median of the same quarter of an hour on the comparable days (Wh).
 SELECT fill_slot.start_ms::DOUBLE AS start_ms, median(basis_interval.energy_wh)::DOUBLE AS energy_wh
 FROM fill_slot
@@ -102,7 +102,7 @@ WHERE own.device = $device::UUID AND own.source = $source AND other.device = $li
   AND least(own.coverage, other.coverage) >= full_coverage_share()
   AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0 AND other.energy_wh > 0;
 
--- name: scaled_values
+-- name: list_scaled_values
 -- Returns each interval of the other source times $ratio (Wh); null if the other source has no measurement.
 SELECT fill_slot.start_ms::DOUBLE AS start_ms,
   (CASE WHEN basis_interval.is_known THEN basis_interval.energy_wh * $ratio::DOUBLE END)::DOUBLE AS energy_wh

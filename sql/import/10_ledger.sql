@@ -19,7 +19,7 @@ LIMIT 1;
 -- Columns: import_id
 SELECT import_id FROM import_file WHERE state = 'landing' ORDER BY import_id;
 
--- name: next_import_id
+-- name: find_next_import_id
 -- Returns the id of the next import. Its batches ($batches_max ids from import_id * $batches_max + 1 on) come
 -- after all others. $last_batch_id: the last id of the ledger.
 SELECT greatest(coalesce(max(import_id), 0) + 1, $last_batch_id::BIGINT // $batches_max::BIGINT + 1) AS import_id

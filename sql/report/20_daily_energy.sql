@@ -1,6 +1,7 @@
 -- 20 Daily energy: days by device and by source.
 --
--- Reads   chosen, device_day (see balance/sum_device_day), energy (of energy_by_source or energy_by_device).
+-- Reads   chosen, device_day (see balance/sum_device_day), energy (of select_energy_by_source or
+--         select_energy_by_device).
 -- Writes  one row for each day, month or year (period; members: the members of its JSON object, as bytes).
 -- Why     The database builds the JSON text, because a million values would block the event loop for a
 --         second.
@@ -85,7 +86,7 @@ FROM (
 )
 GROUP BY period;
 
--- name: energy_by_device
+-- name: select_energy_by_device
 -- Selects the energy of devices by period. $period_digits: number of characters of a day that name its
 -- period, 10, 7 or 4. report/answer_top reads it as "energy".
 -- Columns:
@@ -96,7 +97,7 @@ SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(device
   is_mixed, is_undeclared, is_incomplete
 FROM device_day;
 
--- name: energy_by_source
+-- name: select_energy_by_source
 -- The same of sources, which have no such flags.
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat(device, '.', source))::VARCHAR AS name,
   energy_wh, false AS is_mixed, false AS is_undeclared, false AS is_incomplete

@@ -1,7 +1,7 @@
 -- 30 Intervals: the 15-minute intervals of days.
 --
--- Reads   counted, profile (of intervals_by_source or intervals_by_device); files of interval_energy of the
---         generation.
+-- Reads   counted, profile (of select_intervals_by_source or select_intervals_by_device); files of
+--         interval_energy of the generation.
 -- Writes  slot (one row for each interval), and from it one row for each day (period: the day; members, as
 --         bytes).
 -- Why     The intervals come from the stream from which the day was read, so they add up to the day.
@@ -9,7 +9,7 @@
 -- name: select_intervals
 -- Selects the 15-minute intervals of the days of "counted" (see report/select_counted), from the stream from
 -- which each day was read. Every interval of a day has a row. answer_intervals_by_source,
--- answer_intervals_by_device, intervals_by_source and intervals_by_device read it as "slot".
+-- answer_intervals_by_device, select_intervals_by_source and select_intervals_by_device read it as "slot".
 -- $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the
 -- workgroup, from the time zone database. $interval_ms: length of an interval. $interval_files: the files of
 -- the generation with these days.
@@ -78,7 +78,7 @@ FROM (
 )
 GROUP BY day;
 
--- name: intervals_by_source
+-- name: select_intervals_by_source
 -- Selects the 15-minute energy of sources. report/answer_top_intervals reads it as "profile".
 -- Columns:
 --   day
@@ -86,7 +86,7 @@ GROUP BY day;
 --   at_ms, energy_wh
 SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy_wh FROM slot;
 
--- name: intervals_by_device
+-- name: select_intervals_by_device
 -- The same of devices.
 SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh
 FROM slot

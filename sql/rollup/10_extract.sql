@@ -3,14 +3,14 @@
 -- Reads   message (landed messages; kind 0 is telemetry), archived_message (messages of the lake that are
 --         read again), name, batch, stream_setting, unit_factor; known_reading, superseded_reading,
 --         rejected_reading, series (what was read before); energy_stream, pending_change, set_aside,
---         correction, declared_source (for next_batches).
+--         correction, declared_source (for find_next_batches).
 -- Writes  extracted (one row for each field of a message that an energy stream reads, with the value in Wh or
 --         W, or with the reason why it is rejected), rejected_reading (the number of rejected readings, with
 --         samples), energy_stream (how far each stream has read), archived_message, dirty_partition.
 -- Why     This chapter alone decides about units, range and validity of a new reading. So every later chapter
 --         can rely on it: a value is a finite number in the range of its method, and its time is possible.
 
--- name: next_batches
+-- name: find_next_batches
 -- Returns one row: the next batches to roll up, and what the caller compares with its last call. The batches
 -- are whole ones with at most $messages_max messages together, but at least one batch. A kept connection
 -- binds its settings again if the fingerprints differ.

@@ -116,7 +116,7 @@ SELECT min(touched.from_ms) AS low_ms, max(touched.to_ms) AS high_ms, min(series
 FROM touched JOIN series_rule USING (series_id)
 GROUP BY utc_day(touched.from_ms) ORDER BY low_ms;
 
--- name: is_silent
+-- name: find_silence
 -- Returns true if no touched series has a reading between two times ($low_ms, $high_ms).
 SELECT NOT EXISTS (
   SELECT 1 FROM reading

@@ -11,7 +11,7 @@ SELECT upload_id::DOUBLE AS upload_id, row_count::DOUBLE AS row_count, revision:
   received_at_ms::DOUBLE AS received_at_ms
 FROM upload WHERE kind = $kind AND content_hash = $content_hash ORDER BY upload_id DESC LIMIT 1;
 
--- name: next_upload_id
+-- name: find_next_upload_id
 -- Returns the number of the next upload.
 SELECT (coalesce(max(upload_id), 0) + 1)::DOUBLE AS upload_id FROM upload;
 

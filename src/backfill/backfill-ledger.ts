@@ -58,7 +58,7 @@ export async function beginBackfill(
   clock: Clock,
 ): Promise<BackfillEntry> {
   return shard.transaction(async (connection) => {
-    const [next] = await query<{ backfill_id: bigint }>(connection, 'backfill/next_backfill_id');
+    const [next] = await query<{ backfill_id: bigint }>(connection, 'backfill/find_next_backfill_id');
     const backfillId = Number(next!.backfill_id);
     const nowMs = clock.now();
     await query(connection, 'backfill/begin_backfill', {

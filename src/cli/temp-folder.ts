@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Service } from '../service/service.ts';
 
-/** Runs `work` in a temporary folder that is removed afterwards, even if the process is killed. */
+/**
+ * Runs `work` in a temporary folder that is removed afterwards. It is also removed if Ctrl-C or a time limit
+ * ends the process, but not if SIGKILL does.
+ */
 export async function inTempFolder<Result>(
   name: string,
   { temporary }: Pick<Service, 'temporary'>,

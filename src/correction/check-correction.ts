@@ -15,7 +15,7 @@ export async function checkSource(
   { device, source }: { device: string; source: string },
   path?: string,
 ): Promise<void> {
-  const rows = await query<{ source: string }>(connection, 'correction/known_sources', { device });
+  const rows = await query<{ source: string }>(connection, 'correction/list_sources', { device });
   const names = rows.map((row) => row.source);
   if (names.length === 0) throw refusal(path ?? 'device', 'no reading of this device has been taken in');
   if (!names.includes(source))
@@ -28,7 +28,7 @@ export async function checkSource(
 /** Checks that the readings are not excluded yet, and that a named energy stream exists. */
 export async function checkStream(connection: DuckDBConnection, request: Of<'exclude'>): Promise<void> {
   const { device, source, table, field, fromMs, toMs } = request;
-  const streams = await query<{ table_name: string; field: string }>(connection, 'correction/known_streams', {
+  const streams = await query<{ table_name: string; field: string }>(connection, 'correction/list_streams', {
     device,
     source,
   });
@@ -77,7 +77,7 @@ export async function checkOverlap(
   if (Math.abs(request.energyWh) > mostWh)
     throw refusal('energyWh', `must be at most ${mostWh} Wh, which is 10 GW over this time`);
   if (request.energyWh >= 0) return;
-  const streams = await query<{ net: boolean }>(connection, 'correction/known_streams', { device, source });
+  const streams = await query<{ net: boolean }>(connection, 'correction/list_streams', { device, source });
   if (!streams.some(({ net }) => net))
     throw refusal('energyWh', 'must not be negative: no register of this source may fall (register: net)');
 }

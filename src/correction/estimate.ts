@@ -67,7 +67,7 @@ export async function estimate(
 
 async function fromComparableDays(connection: DuckDBConnection): Promise<Estimate> {
   await query(connection, 'correction/choose_days', { distance_days: DISTANCE_DAYS, days_max: DAYS_MAX });
-  const rows = await query<{ target: string; days: string }>(connection, 'correction/chosen_days');
+  const rows = await query<{ target: string; days: string }>(connection, 'correction/list_chosen_days');
   const days = Object.fromEntries(
     rows.map(({ target, days: list }) => [target, list.split(',').filter(Boolean)]),
   );
@@ -77,7 +77,7 @@ async function fromComparableDays(connection: DuckDBConnection): Promise<Estimat
         'from',
         `${target} has ${formatCountOf(chosen.length, 'comparable day')} (of the same kind, at most ${DISTANCE_DAYS} days away, with the same hours measured), and ${DAYS_MIN} are needed; take another source, or set the energy`,
       );
-  const values = await query<Value>(connection, 'correction/median_values');
+  const values = await query<Value>(connection, 'correction/list_median_values');
   return { ...rounded(values), basis: { from: 'comparable_days', days } };
 }
 
@@ -107,7 +107,7 @@ async function fromOtherSource(
     );
   const values = await query<{ start_ms: number; energy_wh: number | null }>(
     connection,
-    'correction/scaled_values',
+    'correction/list_scaled_values',
     {
       ratio,
     },

@@ -113,7 +113,7 @@ async function correct(
     );
   const [next] = await query<{ correction_id: number; corrections: number }>(
     connection,
-    'correction/next_id',
+    'correction/find_next_id',
   );
   const { correction_id: id, corrections } = next!;
   if (corrections >= correctionLimits.countMax)

@@ -68,7 +68,7 @@ export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock):
       };
     }
     const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
-    const [next] = await query<{ import_id: bigint }>(connection, 'import/next_import_id', {
+    const [next] = await query<{ import_id: bigint }>(connection, 'import/find_next_import_id', {
       last_batch_id: last!.batch_id,
       batches_max: IMPORT_BATCHES_MAX,
     });

@@ -33,7 +33,7 @@ export const dailyEnergyDetails: DayReport = {
 
 /** The largest series, and the sum of the others. */
 function topSql({ bySource }: DayQuery): string {
-  const energy = loadSql(bySource ? 'report/energy_by_source' : 'report/energy_by_device');
+  const energy = loadSql(bySource ? 'report/select_energy_by_source' : 'report/select_energy_by_device');
   return `, ${commonTable('energy', energy)}\nFROM (\n${loadSql('report/answer_top')}\n)`;
 }
 

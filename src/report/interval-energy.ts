@@ -47,7 +47,9 @@ function allSql({ bySource }: DayQuery): string {
 
 /** The largest series, and the sum of the others. */
 function topSql({ bySource }: DayQuery): string {
-  const profile = loadSql(bySource ? 'report/intervals_by_source' : 'report/intervals_by_device');
+  const profile = loadSql(
+    bySource ? 'report/select_intervals_by_source' : 'report/select_intervals_by_device',
+  );
   return `,\n${commonTable('profile', profile)}\nFROM (\n${loadSql('report/answer_top_intervals')}\n)`;
 }
 

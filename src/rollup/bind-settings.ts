@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
 import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
-/** The next batches, and the stored settings. The row of statement `next_batches`. */
+/** The next batches, and the stored settings. The row of statement `find_next_batches`. */
 export type NextBatches = {
   batch_id: bigint | null;
   newest_id: bigint | null;
@@ -43,7 +43,7 @@ export async function bindSettings(
   messagesMax: number,
 ): Promise<{ next: NextBatches; restatement: Restatement | undefined }> {
   const { connection } = context;
-  const findNext = () => readRow<NextBatches>(context, 'next_batches', { messages_max: messagesMax });
+  const findNext = () => readRow<NextBatches>(context, 'find_next_batches', { messages_max: messagesMax });
   const settings = settingsOf(workgroup);
   const known = bound.get(connection);
   if (known && !context.runAll) {

@@ -54,7 +54,7 @@ export async function findStretches(context: RollUpContext): Promise<Touched> {
 }
 
 async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Promise<boolean> {
-  return (await readRow<{ silent: boolean }>(context, 'is_silent', asBounds({ lowMs, highMs }))).silent;
+  return (await readRow<{ silent: boolean }>(context, 'find_silence', asBounds({ lowMs, highMs }))).silent;
 }
 
 /**

@@ -73,7 +73,7 @@ export async function storeUpload(
     ];
     if (problems.length > 0)
       return { kind: 'refused', problems: problems.slice(0, PROBLEMS_SHOWN_MAX), count: problems.length };
-    const [next] = await query<{ upload_id: number }>(connection, 'upload/next_upload_id');
+    const [next] = await query<{ upload_id: number }>(connection, 'upload/find_next_upload_id');
     const ids = { upload_id: next!.upload_id, now_ms: nowMs };
     const counts = await readCounts(connection);
     await replaceAndInsert(connection, upload.kind, ids);

@@ -48,10 +48,10 @@ test('the backfill that continues is the newest that runs with the same request'
 });
 
 test('backfills are numbered from 1 on', async () => {
-  expect(await run({}, 'backfill/next_backfill_id')).toEqual([[1]]);
-  expect(await run({ backfill: backfills(backfill(4), backfill(2)) }, 'backfill/next_backfill_id')).toEqual([
-    [5],
-  ]);
+  expect(await run({}, 'backfill/find_next_backfill_id')).toEqual([[1]]);
+  expect(
+    await run({ backfill: backfills(backfill(4), backfill(2)) }, 'backfill/find_next_backfill_id'),
+  ).toEqual([[5]]);
 });
 
 test('a new backfill runs, and began when it was asked for', async () => {

@@ -15,7 +15,7 @@ test('comparable days are the nearest of the same class, the earlier of two, and
     await connection.run(`CREATE OR REPLACE TEMP TABLE basis_interval AS
       SELECT day, '08:00' AS clock, true AS is_known, false AS is_corrected FROM (VALUES ${days.join()}) AS basis (day)`);
     await query(connection, 'correction/choose_days', { distance_days: 3, days_max: 2 });
-    return query(connection, 'correction/chosen_days');
+    return query(connection, 'correction/list_chosen_days');
   });
   expect(chosen).toEqual([
     { target: '2024-06-12', days: '2024-06-11,2024-06-13' },

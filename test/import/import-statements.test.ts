@@ -47,7 +47,9 @@ test('an import of a file is the newest one with its content and its mapping tha
 
 test('the batches of the next import come after those of all imports and of the ledger', async () => {
   const next = async (tables: Record<string, TableRows>, last_batch_id: number) =>
-    firsts(await found(tables, 'import/next_import_id', { last_batch_id, batches_max: 100 })).map(Number);
+    firsts(await found(tables, 'import/find_next_import_id', { last_batch_id, batches_max: 100 })).map(
+      Number,
+    );
   expect(await next({}, 0)).toEqual([1]);
   expect(await next({}, 99)).toEqual([1]);
   expect(await next({}, 100)).toEqual([2]);

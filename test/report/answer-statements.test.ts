@@ -64,7 +64,9 @@ test('the days of devices with several roles, without a role and with a gap are 
   expect(
     await read('report/answer_periods_by_device', { device_day }, { parameters: month, columns }),
   ).toEqual([{ period: '2026-01', ...counts }]);
-  expect(await read('report/energy_by_device', { device_day }, { parameters: month, order: 'name' })).toEqual(
+  expect(
+    await read('report/select_energy_by_device', { device_day }, { parameters: month, order: 'name' }),
+  ).toEqual(
     [
       ['a', 2, true, true, false],
       ['b', 5, true, false, false],

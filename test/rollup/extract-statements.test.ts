@@ -29,7 +29,7 @@ test.each([
       [4, null, 20],
     );
     await fill('batch', 'batch_id, message_count', [9, 5], [10, 5], [11, 10], [12, 20], [13, 30]);
-    const [next] = await run('next_batches', { messages_max });
+    const [next] = await run('find_next_batches', { messages_max });
     expect(next).toMatchObject({
       batch_id,
       messages,
@@ -48,18 +48,18 @@ test.each([
 test('nothing is next without new batches, and everything without streams', async () => {
   const { fill, run } = await open();
   await fill('batch', 'batch_id, message_count', [1, 5], [2, 6]);
-  expect(await run('next_batches', { messages_max: 100n })).toMatchObject([
+  expect(await run('find_next_batches', { messages_max: 100n })).toMatchObject([
     { batch_id: 2, messages: 11, all_taken_id: null },
   ]);
   await fill('energy_stream', 'stream_id, settings, batch_id', [1, '{}', 2]);
-  expect(await run('next_batches', { messages_max: 100n })).toMatchObject([
+  expect(await run('find_next_batches', { messages_max: 100n })).toMatchObject([
     { batch_id: null, messages: null, batches: 0, newest_id: 2 },
   ]);
 });
 
 test('the next batches come with what the caller compares: streams, sources, waiting work', async () => {
   const { fill, run } = await open();
-  const next = async () => (await run('next_batches', { messages_max: 1n }))[0]!;
+  const next = async () => (await run('find_next_batches', { messages_max: 1n }))[0]!;
   const before = await next();
   await fill('energy_stream', 'stream_id, identity, settings', [1, 'a', 'b']);
   const withStream = await next();

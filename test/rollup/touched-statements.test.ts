@@ -218,7 +218,7 @@ test('a time is silent without a reading of a touched series inside of it', asyn
   const { fill, run } = await open();
   await fill('touched', SPAN, [1, 10, 20, true]);
   await fill('reading', 'series_id, event_time_ms', [1, 20], [1, 40], [2, 30]);
-  const isSilent = async () => (await run('is_silent', { low_ms: 20n, high_ms: 40n }))[0]!.silent;
+  const isSilent = async () => (await run('find_silence', { low_ms: 20n, high_ms: 40n }))[0]!.silent;
   expect(await isSilent()).toBe(true);
   await fill('reading', 'series_id, event_time_ms', [1, 21]);
   expect(await isSilent()).toBe(false);

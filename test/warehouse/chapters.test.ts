@@ -163,6 +163,20 @@ test('lengths of time, limits and shares have a name: a parameter, a macro or a 
   expect(found).toEqual([]);
 });
 
+test('the name of a statement begins with a verb', () => {
+  const verbs =
+    `add advance answer apply begin bind check choose classify clear close collect correct count create declare
+    defer delete describe divide drop enter expire extend extract find finish flag forget group judge leave list
+    load mark move note omit read reject release replace request restore round select set store substitute sum
+    summarize take touch trim update verify`.split(/\s+/);
+  const others = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name]) =>
+      verbs.includes(name.split('_')[0]!) ? [] : [`${folder}/${name}`],
+    ),
+  );
+  expect(others).toEqual([]);
+});
+
 test('a statement that fills a table is not named like one that returns rows', () => {
   const returning = /\/(?:find|list|count|sum|answer|select|read)_/;
   const all = folders.flatMap((folder) =>
