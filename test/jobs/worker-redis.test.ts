@@ -152,6 +152,11 @@ describe.concurrent('workers that share Redis', () => {
     const { options, read } = await setUp('paused', ['a']);
     const first = await fleet.start(options);
     await until('the first works', () => polls(read('a')).length > 2);
+    // A stage that has just been allowed to begin would be noted after the pause.
+    await until('no stage begins', () => {
+      const { event, atMs } = read('a').at(-1)!;
+      return event === 'end' && Date.now() - atMs > 20;
+    });
     first.pause();
     const second = await fleet.start(options);
     const begun = (pid: number) => read('a').filter((line) => line.pid === pid && line.event === 'begin');
