@@ -58,7 +58,7 @@ export function pointsWithin(
   return points.filter(({ ms }) => ms >= startMs && ms <= endMs);
 }
 
-/** The nearest point within reach of an instant. One that is not used is preferred to a used one. */
+/** The nearest point within reach of an instant. One that is not used counts as four times nearer. */
 export function nearestPoint(points: readonly Point[], ms: number, reachMs: number): Point | undefined {
   let best: { point: Point; distance: number } | undefined;
   for (const point of points) {
