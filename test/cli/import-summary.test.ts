@@ -87,6 +87,12 @@ test('the summary of a file without any used field names some of its fields', as
   ]);
 });
 
+test('an import without any field needs no advice, and its file is not read again', async () => {
+  const unread = () => Promise.reject(new Error('the file is not needed'));
+  const news = await newsOfImport({ ...summaryOf(0), fields: [] }, workgroup, unread);
+  expect([news.warnings, news.suggested]).toEqual([[], undefined]);
+});
+
 test('an import gives no energy if all of its readings were rejected, or none of the accepted ones had a partner', async () => {
   const warningsOf = async (taken: number, sources: number, more: object = {}) => {
     const summary = summaryOf(sources);

@@ -30,8 +30,7 @@ export async function newsOfImport(
   workgroup: Asked,
   readStats: () => Promise<readonly FieldStats[]>,
 ): Promise<ImportNews> {
-  if (summary.fields.length === 0 || summary.fields.some(isAmount))
-    return { ...summary, warnings: warningsOfImport(summary, workgroup) };
+  if (!isUnread(summary)) return { ...summary, warnings: warningsOfImport(summary, workgroup) };
   const suggested = suggestStreams(await readStats());
   return { ...summary, warnings: warningsOfImport(summary, workgroup, suggested), suggested };
 }
@@ -42,16 +41,20 @@ export function warningsOfImport(
   workgroup: Asked,
   suggested: readonly SuggestedStream[] = [],
 ): string[] {
-  if (summary.fields.some(isAmount)) return energyWarnings(summary);
-  if (summary.fields.length === 0) return [];
+  if (!isUnread(summary)) return energyWarnings(summary);
   return [unreadWarning(summary, workgroup, { suggested, firstDay: summary.firstDay })];
+}
+
+/** True if there are fields, and no energy stream reads an amount from any. */
+function isUnread({ fields }: Pick<ImportNews, 'fields'>): boolean {
+  return fields.length > 0 && !fields.some(isAmount);
 }
 
 /** The same for a dry run: the fields that would be read, without energy. */
 export function newsOfPreview(table: string, stats: readonly FieldStats[], workgroup: Asked): ImportNews {
   const uses = listFieldUses(table, workgroup.energyStreams);
   const fields = stats.map(({ field, values }) => ({ field, values, streams: uses.get(field) ?? [] }));
-  if (fields.length === 0 || fields.some(isAmount)) return { table, fields, warnings: [] };
+  if (!isUnread({ fields })) return { table, fields, warnings: [] };
   const suggested = suggestStreams(stats);
   return { table, fields, warnings: [unreadWarning({ table, fields }, workgroup, { suggested })], suggested };
 }
