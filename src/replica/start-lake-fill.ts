@@ -57,13 +57,13 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
   const state: LakeFillState = { missingFiles: undefined, error: undefined };
   let isComplete = isLakeComplete(paths);
 
-  /** @returns the number of copied bytes. @throws the first failure, after the other files were tried */
+  /** @returns the number of copied bytes. @throws the failure of the first file that failed, after the other files were tried */
   async function copyMissing(files: readonly LakeFile[]): Promise<number> {
-    const waiting = newestFirst(files).values();
-    const failures: unknown[] = [];
+    const waiting = newestFirst(files).entries();
+    const failures = new Map<number, unknown>();
     let bytes = 0;
     const copy = async () => {
-      for (const file of waiting) {
+      for (const [at, file] of waiting) {
         if (signal.aborted) return;
         const [store, key] = [storeNow(), fileKey(file)];
         try {
@@ -71,7 +71,7 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
           bytes += file.bytes;
           state.missingFiles! -= 1;
         } catch (error) {
-          failures.push(error);
+          failures.set(at, error);
           // The other files can be undamaged, so they are tried. If the store does not answer, they are not.
           if (isRetryable(error)) return;
         }
@@ -79,7 +79,8 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, copy));
     signal.throwIfAborted();
-    if (failures.length > 0) throw failures[0];
+    // The first in the order of the files, and not in time: the same failures are then always logged once.
+    if (failures.size > 0) throw failures.get(Math.min(...failures.keys()));
     return bytes;
   }
 
