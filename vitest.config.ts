@@ -51,7 +51,7 @@ if (soakNote !== undefined) process.stderr.write(`${soakNote}\n`);
 /** The files of `npm run test:quick`. Undefined for all other commands. */
 const quickFiles = process.env.WATTLINE_QUICK === '1' ? findQuickFiles() : undefined;
 
-/** Tests of the web page in a browser. They share one service. */
+/** Tests of the web page in a browser. They share one service. They are all slow. */
 const inBrowser = ['test/web/**/*.page.test.ts'];
 
 /** Threads that our code starts in a test are those of the built program. */
@@ -100,6 +100,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: TEST_MS_MAX,
     hookTimeout: TEST_MS_MAX,
+    tags: [{ name: 'slow', description: 'takes about a second or more, so `npm test` leaves it out' }],
     projects: [
       {
         extends: true,
@@ -115,7 +116,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'page',
-          include: quickFiles ? [] : inBrowser,
+          include: isFull ? inBrowser : [],
           // One process has one connection to the browser.
           isolate: false,
           globalSetup: 'test/web/support/serve-page.ts',

@@ -57,7 +57,10 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
   const state: LakeFillState = { missingFiles: undefined, error: undefined };
   let isComplete = isLakeComplete(paths);
 
-  /** @returns the number of copied bytes. @throws the failure of the first file that failed, after the other files were tried */
+  /**
+   * @returns the number of copied bytes
+   * @throws the failure of the first file that failed, after the other files were tried
+   */
   async function copyMissing(files: readonly LakeFile[]): Promise<number> {
     const waiting = newestFirst(files).entries();
     const failures = new Map<number, unknown>();

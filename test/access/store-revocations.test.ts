@@ -14,7 +14,7 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Failure } from '../../src/storage/s3-failure.ts';
 import { serviceStore } from '../../src/storage/workgroup-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -120,7 +120,9 @@ async function setUpBucket() {
   };
 }
 
-test('a revoked token is refused in another data folder, and in a new one after all others are lost', async () => {
+test('a revoked token is refused in another data folder, and in a new one after all others are lost', {
+  tags: ['slow'],
+}, async () => {
   const { start, issue, untilLater } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [first, kept] = [await issue(), await issue()];
@@ -160,9 +162,9 @@ test.skipIf(!isSoak || s3Missing)(
   },
 );
 
-test.runIf(isFull && !s3Missing)(
+test.skipIf(s3Missing)(
   'a machine that has never read the revoked tokens does not start without the bucket',
-  { timeout },
+  { tags: ['slow'], timeout },
   async () => {
     const startOf = async (fate: Fate) => {
       const { start, setFate } = await setUpBucket();

@@ -7,7 +7,7 @@ import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { createForwardingLogger, silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
+import { WAIT_MS_MAX } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -48,25 +48,24 @@ test('a worker that has lost the workgroup lists the alerts of its successor', a
   expect(open.map(({ subject }) => subject)).toEqual(['d2']);
 });
 
-test.runIf(isFull)(
-  'a message under way at a handover is sent again by the successor with the same key',
-  async () => {
-    const receiver = await startReceiver();
-    receiver.answers.push(0);
-    const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
-    const old = openWatch(settings);
-    old.facts.silences = silent('d1');
-    await old.watch.round();
-    await expect.poll(() => receiver.received.length, { timeout: WAIT_MS_MAX }).toBe(1);
-    await old.watch.leave();
-    const next = openWatch(settings, { store: old.store });
-    next.facts.silences = silent('d1');
-    await next.round();
-    const keys = receiver.received.map(({ headers }) => headers['idempotency-key']);
-    expect(keys).toHaveLength(2);
-    expect(keys[1]).toBe(keys[0]);
-  },
-);
+test('a message under way at a handover is sent again by the successor with the same key', {
+  tags: ['slow'],
+}, async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(0);
+  const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
+  const old = openWatch(settings);
+  old.facts.silences = silent('d1');
+  await old.watch.round();
+  await expect.poll(() => receiver.received.length, { timeout: WAIT_MS_MAX }).toBe(1);
+  await old.watch.leave();
+  const next = openWatch(settings, { store: old.store });
+  next.facts.silences = silent('d1');
+  await next.round();
+  const keys = receiver.received.map(({ headers }) => headers['idempotency-key']);
+  expect(keys).toHaveLength(2);
+  expect(keys[1]).toBe(keys[0]);
+});
 
 test('an entry of a replaced owner is refused even if its number is free again', async () => {
   const store = createFolderStore(join(tempDir(), 'alerts'));
@@ -168,7 +167,9 @@ test('a stored state that nobody can read is begun anew, and the log says so', a
   expect((await openAlertBook(store, silentLogger).read()).judged).toEqual(['gap']);
 });
 
-test.runIf(isFull)('a store that does not answer stops no message, and learns of it later', async () => {
+test('a store that does not answer stops no message, and learns of it later', {
+  tags: ['slow'],
+}, async () => {
   const receiver = await startReceiver();
   const clock = createTestClock();
   const real = createFolderStore(join(tempDir(), 'alerts'));

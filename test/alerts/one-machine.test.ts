@@ -63,7 +63,9 @@ async function setUp() {
   return { ops, owner, disk, owned, start, look };
 }
 
-test('the disk of several workgroups is reported once to each channel, also over a restart, and its end once', async () => {
+test('the disk of several workgroups is reported once to each channel, also over a restart, and its end once', {
+  tags: ['slow'],
+}, async () => {
   const { ops, owner, disk, owned, start, look } = await setUp();
   const stop = start();
   await look(12);

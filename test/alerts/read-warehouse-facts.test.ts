@@ -31,7 +31,7 @@ async function openFacts() {
   return { clock, shard, read };
 }
 
-test('the facts of a warehouse come from its days, gaps and devices', async () => {
+test('the facts of a warehouse come from its days, gaps and devices', { tags: ['slow'] }, async () => {
   const { clock, shard, read } = await openFacts();
   const empty = await read();
   expect(empty).toMatchObject({ devices: [], gaps: [], lastHour: { messages: 0 }, hasBudgets: false });

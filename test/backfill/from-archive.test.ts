@@ -57,7 +57,9 @@ async function setUp(onlyInLake: readonly Told[]) {
   return { ...at, options, before };
 }
 
-test('the archive has the telemetry of its period that only the lake has, as it had landed', async () => {
+test('the archive has the telemetry of its period that only the lake has, as it had landed', {
+  tags: ['slow'],
+}, async () => {
   const [fromMs, toMs] = [MIDNIGHT_MS + 7 * MINUTE_MS, MIDNIGHT_MS + 32 * MINUTE_MS];
   const { shard, options, before } = await setUp([
     { eventMs: fromMs - 1 },
@@ -97,7 +99,7 @@ test('the archive has the telemetry of its period that only the lake has, as it 
   ]);
 });
 
-test('only the tables of energy streams are read, or one of them', async () => {
+test('only the tables of energy streams are read, or one of them', { tags: ['slow'] }, async () => {
   const { shard, options } = await setUp([{ eventMs: MIDNIGHT_MS }, { eventMs: MIDNIGHT_MS, table: 'heat' }]);
   const messagesOf = async (request: { fromMs: number; table?: string }) =>
     (await planArchive(shard, { ...archive, ...request }, options)).messages;

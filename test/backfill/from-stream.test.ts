@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { withoutQuarantined } from '../../src/backfill/skip-landed.ts';
 import { encodeMessages } from '../../src/contract/encode-messages.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import {
   createTestClock,
@@ -29,44 +29,43 @@ async function passedOver(dataDir = tempDir()) {
   return { clock, upstream, worker };
 }
 
-test.runIf(isFull)(
-  'a backfill reads a gap while the live reader continues, and every message lands once',
-  async () => {
-    const { clock, upstream, worker } = await passedOver();
-    // Half an hour in pieces of ten minutes, each of which the upstream has counted.
-    const plan = await worker.jobs.plan(request, await upstream.address());
-    const counts = plan.pieces.map(({ messagesExpected }) => messagesExpected!);
-    expect(counts.length).toBeGreaterThan(2);
-    expect([plan.messages, counts.reduce((sum, count) => sum + count, 0)]).toEqual([SPOKEN, SPOKEN]);
-    expect(Math.max(...counts)).toBeLessThan(SPOKEN);
-    let rounds = 0;
-    const outcome = await worker.backfill(request, await upstream.address(), async () => {
-      await upstream.speakFor(10_000);
-      await worker.poll(await upstream.address());
-      rounds++;
-    });
-    expect(rounds).toBeGreaterThan(0);
-    expect(outcome).toMatchObject({ kind: 'done', messagesLanded: SPOKEN, notes: [] });
-    const all = SPOKEN + rounds * 2;
-    expect(await worker.messages()).toEqual({ all, distinct: all });
+test('a backfill reads a gap while the live reader continues, and every message lands once', {
+  tags: ['slow'],
+}, async () => {
+  const { clock, upstream, worker } = await passedOver();
+  // Half an hour in pieces of ten minutes, each of which the upstream has counted.
+  const plan = await worker.jobs.plan(request, await upstream.address());
+  const counts = plan.pieces.map(({ messagesExpected }) => messagesExpected!);
+  expect(counts.length).toBeGreaterThan(2);
+  expect([plan.messages, counts.reduce((sum, count) => sum + count, 0)]).toEqual([SPOKEN, SPOKEN]);
+  expect(Math.max(...counts)).toBeLessThan(SPOKEN);
+  let rounds = 0;
+  const outcome = await worker.backfill(request, await upstream.address(), async () => {
+    await upstream.speakFor(10_000);
+    await worker.poll(await upstream.address());
+    rounds++;
+  });
+  expect(rounds).toBeGreaterThan(0);
+  expect(outcome).toMatchObject({ kind: 'done', messagesLanded: SPOKEN, notes: [] });
+  const all = SPOKEN + rounds * 2;
+  expect(await worker.messages()).toEqual({ all, distinct: all });
 
-    // The same request again is another backfill, which finds nothing new.
-    const again = await worker.backfill(request, await upstream.address());
-    expect(again).toMatchObject({ kind: 'done', messagesLanded: 0, resumed: false });
-    expect(again.messagesRead).toBeGreaterThanOrEqual(all);
-    expect(await worker.messages()).toEqual({ all, distinct: all });
-    await worker.rollUp();
+  // The same request again is another backfill, which finds nothing new.
+  const again = await worker.backfill(request, await upstream.address());
+  expect(again).toMatchObject({ kind: 'done', messagesLanded: 0, resumed: false });
+  expect(again.messagesRead).toBeGreaterThanOrEqual(all);
+  expect(await worker.messages()).toEqual({ all, distinct: all });
+  await worker.rollUp();
 
-    const uninterrupted = await openWorker(clock);
-    await uninterrupted.poll(await upstream.address());
-    await uninterrupted.rollUp();
-    expect(await worker.energy()).toEqual(await uninterrupted.energy());
-    expect(await worker.jobs.list()).toMatchObject([
-      { backfillId: 2, state: 'done', messagesLanded: 0 },
-      { backfillId: 1, state: 'done', messagesLanded: SPOKEN },
-    ]);
-  },
-);
+  const uninterrupted = await openWorker(clock);
+  await uninterrupted.poll(await upstream.address());
+  await uninterrupted.rollUp();
+  expect(await worker.energy()).toEqual(await uninterrupted.energy());
+  expect(await worker.jobs.list()).toMatchObject([
+    { backfillId: 2, state: 'done', messagesLanded: 0 },
+    { backfillId: 1, state: 'done', messagesLanded: SPOKEN },
+  ]);
+});
 
 test.runIf(isSoak)('messages that only the lake still has do not land again', async () => {
   const { upstream, worker } = await passedOver();
@@ -79,7 +78,9 @@ test.runIf(isSoak)('messages that only the lake still has do not land again', as
   expect(await worker.messages()).toEqual({ all: 0, distinct: 0 });
 });
 
-test('a cancelled backfill ends before its next piece and keeps what has landed; a stopped one is continued by the same request', async () => {
+test('a cancelled backfill ends before its next piece and keeps what has landed; a stopped one is continued by the same request', {
+  tags: ['slow'],
+}, async () => {
   const { upstream, worker } = await passedOver();
   const address = await upstream.address();
   const slow = { ...request, messagesPerSecond: 200 };
@@ -106,7 +107,9 @@ test('a cancelled backfill ends before its next piece and keeps what has landed;
   expect(await worker.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
 });
 
-test('a backfill lands the messages of its period only, and a stopped one that is cancelled keeps no position', async () => {
+test('a backfill lands the messages of its period only, and a stopped one that is cancelled keeps no position', {
+  tags: ['slow'],
+}, async () => {
   const { upstream, worker } = await passedOver();
   const address = await upstream.address();
   const period = { ...request, fromMs: TEST_START_MS + 60_000, toMs: TEST_START_MS + 120_000 };
@@ -128,7 +131,9 @@ test('a backfill lands the messages of its period only, and a stopped one that i
   expect(await positions()).toEqual([]);
 });
 
-test('a stopped backfill does not continue in another log, although the live reader has read from it', async () => {
+test('a stopped backfill does not continue in another log, although the live reader has read from it', {
+  tags: ['slow'],
+}, async () => {
   const { clock, upstream, worker } = await passedOver();
   const slow = { ...request, messagesPerSecond: 50 };
   const stopped = worker.backfill(slow, await upstream.address(), async () => {
@@ -169,7 +174,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('if the upstream has deleted some of the messages, the others are read and the reason is reported', async () => {
+test('if the upstream has deleted some of the messages, the others are read and the reason is reported', {
+  tags: ['slow'],
+}, async () => {
   const { clock, upstream, worker } = await passedOver();
   await clock.advance(HOUR - 10 * 60_000);
   const outcome = await worker.backfill(request, await upstream.address());
@@ -180,7 +187,7 @@ test('if the upstream has deleted some of the messages, the others are read and 
   await expect(fresh.jobs.plan(request, await upstream.address())).rejects.toThrow('start the worker');
 });
 
-test('a message that is in quarantine does not go there again', async () => {
+test('a message that is in quarantine does not go there again', { tags: ['slow'] }, async () => {
   const clock = createTestClock();
   const upstream = await startUpstream(clock);
   const worker = await openWorker(clock);

@@ -3,7 +3,6 @@ import { countQuarantined, everyMessage } from '../../src/backfill/from-quaranti
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { operations } from '../../src/pipeline/operations.ts';
 import { rawAnswer } from '../pipeline/answers.ts';
-import { isFull } from '../support/rounds.ts';
 import { queryLake } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf, messagesFrom } from '../warehouse/batches.ts';
@@ -55,50 +54,51 @@ async function landTableless(worker: Worker): Promise<void> {
   await worker.rollUp();
 }
 
-test.runIf(isFull)(
-  'a backfill from the quarantine decodes messages again, lands them once and removes them from the quarantine',
-  async () => {
-    const clock = createTestClock();
-    await clock.advance(HOUR);
-    const worker = await openWorker(clock);
-    await landTableless(worker);
-    expect(await worker.messages()).toMatchObject({ all: 0 });
-    expect(await worker.jobs.plan(archive, upstreamOfNobody)).toMatchObject({
-      messages: 0,
-      quarantined: { kept: 40, readable: 0 },
-    });
-    await worker.close();
+test('a backfill from the quarantine decodes messages again, lands them once and removes them from the quarantine', {
+  tags: ['slow'],
+}, async () => {
+  const clock = createTestClock();
+  await clock.advance(HOUR);
+  const worker = await openWorker(clock);
+  await landTableless(worker);
+  expect(await worker.messages()).toMatchObject({ all: 0 });
+  expect(await worker.jobs.plan(archive, upstreamOfNobody)).toMatchObject({
+    messages: 0,
+    quarantined: { kept: 40, readable: 0 },
+  });
+  await worker.close();
 
-    const always = await openWorker(clock, { table: 'solar' });
-    await landTableless(always);
-    const now = await openWorker(clock, { dataDir: worker.dataDir, table: 'solar' });
-    const plan = await now.jobs.plan(archive, upstreamOfNobody);
-    expect(plan).toMatchObject({ messages: 39, quarantined: { kept: 40, readable: 39 }, notes: [] });
-    // Only what was asked for: the first ten minutes.
-    const first = { ...archive, toMs: TEST_START_MS + 600_000 };
-    expect(await now.backfill(first, upstreamOfNobody)).toMatchObject({ messagesLanded: 10 });
-    expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({
-      messagesRead: 29,
-      messagesLanded: 29,
-    });
-    await now.rollUp();
-    expect(await now.messages()).toEqual({ all: 39, distinct: 39 });
-    expect(await now.energy()).toEqual(await always.energy());
-    expect(await now.rows('SELECT stream_offset::INTEGER AS at FROM quarantine')).toEqual([{ at: 120 }]);
-    expect(
-      await queryLake(now.config, 'acme', 'SELECT stream_offset::INTEGER AS at FROM quarantine'),
-    ).toEqual([{ at: 120 }]);
-    expect(await now.rows(`SELECT origin FROM checkpoint WHERE origin <> 'stream'`)).toEqual([]);
-    expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({ messagesLanded: 0 });
-    expect(await now.jobs.list()).toMatchObject([
-      { messagesLanded: 0 },
-      { messagesLanded: 29 },
-      { messagesLanded: 10 },
-    ]);
-  },
-);
+  const always = await openWorker(clock, { table: 'solar' });
+  await landTableless(always);
+  const now = await openWorker(clock, { dataDir: worker.dataDir, table: 'solar' });
+  const plan = await now.jobs.plan(archive, upstreamOfNobody);
+  expect(plan).toMatchObject({ messages: 39, quarantined: { kept: 40, readable: 39 }, notes: [] });
+  // Only what was asked for: the first ten minutes.
+  const first = { ...archive, toMs: TEST_START_MS + 600_000 };
+  expect(await now.backfill(first, upstreamOfNobody)).toMatchObject({ messagesLanded: 10 });
+  expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({
+    messagesRead: 29,
+    messagesLanded: 29,
+  });
+  await now.rollUp();
+  expect(await now.messages()).toEqual({ all: 39, distinct: 39 });
+  expect(await now.energy()).toEqual(await always.energy());
+  expect(await now.rows('SELECT stream_offset::INTEGER AS at FROM quarantine')).toEqual([{ at: 120 }]);
+  expect(await queryLake(now.config, 'acme', 'SELECT stream_offset::INTEGER AS at FROM quarantine')).toEqual([
+    { at: 120 },
+  ]);
+  expect(await now.rows(`SELECT origin FROM checkpoint WHERE origin <> 'stream'`)).toEqual([]);
+  expect(await now.backfill(archive, upstreamOfNobody)).toMatchObject({ messagesLanded: 0 });
+  expect(await now.jobs.list()).toMatchObject([
+    { messagesLanded: 0 },
+    { messagesLanded: 29 },
+    { messagesLanded: 10 },
+  ]);
+});
 
-test('after a crash between landing quarantined messages and removing them, nothing lands twice', async () => {
+test('after a crash between landing quarantined messages and removing them, nothing lands twice', {
+  tags: ['slow'],
+}, async () => {
   const clock = createTestClock();
   await clock.advance(HOUR);
   const worker = await openWorker(clock);
@@ -123,7 +123,9 @@ test('after a crash between landing quarantined messages and removing them, noth
   expect(await now.rows('SELECT count(*)::INTEGER AS n FROM quarantine')).toEqual([{ n: 1 }]);
 });
 
-test('quarantined messages are read again by themselves, without reading the archive', async () => {
+test('quarantined messages are read again by themselves, without reading the archive', {
+  tags: ['slow'],
+}, async () => {
   const clock = createTestClock();
   await clock.advance(HOUR);
   const worker = await openWorker(clock);
@@ -146,7 +148,9 @@ test('quarantined messages are read again by themselves, without reading the arc
   expect(await now.jobs.list()).toMatchObject([{ source: 'quarantine', state: 'done' }]);
 });
 
-test('messages of more tables than allowed go to the quarantine, other messages land, and a higher limit lets them land too', async () => {
+test('messages of more tables than allowed go to the quarantine, other messages land, and a higher limit lets them land too', {
+  tags: ['slow'],
+}, async () => {
   const clock = createTestClock();
   await clock.advance(HOUR);
   const worker = await openWorker(clock, { limits: { tablesPerWorkgroup: 2 } });

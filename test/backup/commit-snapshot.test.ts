@@ -13,7 +13,6 @@ import { packsOf } from '../../src/snapshot/take-snapshot.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { landMessages, WORKGROUP } from '../publish/publish-fixture.ts';
-import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
@@ -64,32 +63,31 @@ async function openSnapshots() {
   };
 }
 
-test.runIf(isFull)(
-  'packs of generations that retention has deleted are deleted, and the others stay',
-  async () => {
-    const at = await openSnapshots();
-    for (let round = 0; round < 4; round++) {
-      await at.snapshot();
-      // Generations with views stay for an hour.
-      at.clock.leap(2 * HOUR_MS);
-    }
-    const unneeded = 'snapshots/000000000000-0.pack';
-    writeFileSync(join(at.paths.root, unneeded), 'of a crash');
-    let first: string[] = [];
-    for (let round = 0; round < 6; round++) {
-      await at.retain();
-      at.age();
-      await at.snapshot();
-      expect(at.packs().toSorted()).toEqual(await at.neededPacks());
-      if (round === 0) first = at.packs();
-      at.clock.leap(2 * HOUR_MS);
-    }
-    expect(first).not.toContain(unneeded);
-    expect(first.some((pack) => !at.packs().includes(pack))).toBe(true);
-  },
-);
+test('packs of generations that retention has deleted are deleted, and the others stay', {
+  tags: ['slow'],
+}, async () => {
+  const at = await openSnapshots();
+  for (let round = 0; round < 4; round++) {
+    await at.snapshot();
+    // Generations with views stay for an hour.
+    at.clock.leap(2 * HOUR_MS);
+  }
+  const unneeded = 'snapshots/000000000000-0.pack';
+  writeFileSync(join(at.paths.root, unneeded), 'of a crash');
+  let first: string[] = [];
+  for (let round = 0; round < 6; round++) {
+    await at.retain();
+    at.age();
+    await at.snapshot();
+    expect(at.packs().toSorted()).toEqual(await at.neededPacks());
+    if (round === 0) first = at.packs();
+    at.clock.leap(2 * HOUR_MS);
+  }
+  expect(first).not.toContain(unneeded);
+  expect(first.some((pack) => !at.packs().includes(pack))).toBe(true);
+});
 
-test('a snapshot reads no commit that was there at the one before', async () => {
+test('a snapshot reads no commit that was there at the one before', { tags: ['slow'] }, async () => {
   const at = await openSnapshots();
   for (let round = 0; round < 3; round++) await at.snapshot();
   at.age();

@@ -37,7 +37,7 @@ function* commitKeys(first: number, last: number): Generator<string> {
   for (let sequence = first; sequence <= last; sequence++) yield commitKey(sequence);
 }
 
-test('no commit, one commit, and a full page', async () => {
+test('no commit, one commit, and a full page', { tags: ['slow'] }, async () => {
   expect(await newestSequence(folderWith([]).store)).toBeUndefined();
   expect(await newestSequence(folderWith([commitKey(7)]).store)).toBe(7);
   const { store, add } = folderWith([]);
@@ -49,7 +49,9 @@ test('no commit, one commit, and a full page', async () => {
   }
 });
 
-test('a week of commits, after its oldest keys were deleted, needs two lists with views and a few lists without views', async () => {
+test('a week of commits, after its oldest keys were deleted, needs two lists with views and a few lists without views', {
+  tags: ['slow'],
+}, async () => {
   const [first, last] = [31_337, 41_500];
   const { store, lists, add } = folderWith(commitKeys(first, last));
   expect(await newestSequence(store)).toBe(last);
@@ -70,6 +72,7 @@ test('views without later commits do not hide the commits', async () => {
 });
 
 test('any commits, also with gaps as in a backup, have their newest found', {
+  tags: ['slow'],
   timeout: 240_000,
 }, async () => {
   const ranges = fc.array(fc.tuple(fc.integer({ min: 0, max: 4_000 }), fc.integer({ min: 1, max: 1_500 })), {

@@ -56,7 +56,9 @@ function target() {
   return { folder, warehousePath: join(folder, 'warehouse/acme.duckdb'), root: join(folder, 'lake/acme') };
 }
 
-test('a snapshot from before an upgrade is verified and restored, with the schema of now', async () => {
+test('a snapshot from before an upgrade is verified and restored, with the schema of now', {
+  tags: ['slow'],
+}, async () => {
   const { store, commit } = await snapshotOf();
   const migrations = withExtraMigrations(1);
   const stagingDir = join(tempDir(), 'verify');
@@ -78,7 +80,7 @@ test('a snapshot from before an upgrade is verified and restored, with the schem
   await shard.close();
 });
 
-test('a snapshot of a newer program is refused, and nothing has changed', async () => {
+test('a snapshot of a newer program is refused, and nothing has changed', { tags: ['slow'] }, async () => {
   const { store, commit } = await snapshotOf(withExtraMigrations(1));
   const to = target();
   await expect(
@@ -110,7 +112,7 @@ function withBadAnswer(store: ObjectStore, name: string, change: (bytes: Buffer)
   };
 }
 
-test('an answer that was damaged on the way is not a damaged object', async () => {
+test('an answer that was damaged on the way is not a damaged object', { tags: ['slow'] }, async () => {
   const { store } = await snapshotOf();
   const verify = (from: ObjectStore) =>
     verifyLake({ store: from, stagingDir: join(tempDir(), 'verify'), clock: systemClock });
@@ -121,7 +123,7 @@ test('an answer that was damaged on the way is not a damaged object', async () =
   expect((await verify(cutAlways)).broken).toMatchObject([{ key: expect.stringContaining('snapshots/') }]);
 });
 
-test('a store that refuses is reported as such, and not as damage', async () => {
+test('a store that refuses is reported as such, and not as damage', { tags: ['slow'] }, async () => {
   const { store } = await snapshotOf();
   const forbidden = new TerminalError('StorageForbidden', 'the key has no permission');
   const refusing = { ...store, download: async () => Promise.reject(forbidden) };

@@ -37,20 +37,24 @@ function differences(path: string, wanted: unknown, found: unknown): string[] {
   return want === got ? [] : [`${path}: ${want}, not ${got}`];
 }
 
-test.each(files)('the cases of $name come out as their arithmetic says', async ({ name, cases }) => {
-  const connection = await openConnection();
-  const problems: string[] = [];
-  for (const [index, golden] of cases.entries()) {
-    const wanted = balanceParts.filter((part) => part in golden.expected);
-    const told = await runBalanceCase(connection, readBalanceCase(name, golden, index), wanted);
-    if (typeof golden.expected.error === 'string') {
-      expect.soft('error' in told && told.error, golden.id).toContain(golden.expected.error);
-      continue;
+test.each(files)(
+  'the cases of $name come out as their arithmetic says',
+  { tags: ['slow'] },
+  async ({ name, cases }) => {
+    const connection = await openConnection();
+    const problems: string[] = [];
+    for (const [index, golden] of cases.entries()) {
+      const wanted = balanceParts.filter((part) => part in golden.expected);
+      const told = await runBalanceCase(connection, readBalanceCase(name, golden, index), wanted);
+      if (typeof golden.expected.error === 'string') {
+        expect.soft('error' in told && told.error, golden.id).toContain(golden.expected.error);
+        continue;
+      }
+      problems.push(...differences(golden.id, golden.expected, told));
     }
-    problems.push(...differences(golden.id, golden.expected, told));
-  }
-  expect(problems).toEqual([]);
-});
+    expect(problems).toEqual([]);
+  },
+);
 
 test('there are cases of every kind, each with its arithmetic and a unique id', () => {
   const cases = files.flatMap((file) => file.cases);

@@ -55,7 +55,9 @@ function flagsOf(intervals: readonly OracleInterval[], isInterval: boolean): str
 
 const union = (lists: readonly SourceRole[][]) => [...new Set(lists.flat())].sort();
 
-test('every interval and day agrees with the oracle, for any declared roles and known energy', async () => {
+test('every interval and day agrees with the oracle, for any declared roles and known energy', {
+  tags: ['slow'],
+}, async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), async (all) => {
@@ -110,7 +112,9 @@ const zones = [
   [['2025-07-01', 0, 12]],
 ] as const;
 
-test('energy in equals energy out plus the rest, in every interval, day, month and zone', async () => {
+test('energy in equals energy out plus the rest, in every interval, day, month and zone', {
+  tags: ['slow'],
+}, async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), async (all) => {
@@ -133,7 +137,7 @@ test('energy in equals energy out plus the rest, in every interval, day, month a
   );
 });
 
-test('a complete range adds up to the same in every zone', async () => {
+test('a complete range adds up to the same in every zone', { tags: ['slow'] }, async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(false), async (all) => {
@@ -159,7 +163,9 @@ function totalOf(days: readonly Row[], column: string): number | null {
 /** The answer about a site, without the names of its sources. */
 const told = ({ scope_id: _, rest: __, ...row }: Row) => row;
 
-test('the order of sources, and splitting one of them in two, change nothing', async () => {
+test('the order of sources, and splitting one of them in two, change nothing', {
+  tags: ['slow'],
+}, async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), fc.integer({ min: 0, max: 1_000 }), async (all, seed) => {

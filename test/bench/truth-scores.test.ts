@@ -158,7 +158,7 @@ describe('npm run bench -- truth', () => {
     [['--seed', '-1'], /seed/],
     [['--worst', 'all'], /--worst has a problem:\n {2}all: must be a whole number/],
     [['--no-such'], /--no-such/],
-  ])('%j is refused in words', async (args, message) => {
+  ])('%j is refused in words', { tags: ['slow'] }, async (args, message) => {
     await expect(run('--count', '1', ...args)).rejects.toThrow(message);
   });
 });

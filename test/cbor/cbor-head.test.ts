@@ -30,7 +30,7 @@ function specifiedHead(bytes: Uint8Array): { length: number; argument: bigint | 
 }
 
 describe('the head of an item', () => {
-  it('has the length and the argument that RFC 8949 describes', () => {
+  it('has the length and the argument that RFC 8949 describes', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(nineBytes, (bytes) => {
         const { length, argument } = specifiedHead(bytes);
@@ -45,7 +45,7 @@ describe('the head of an item', () => {
     );
   });
 
-  it('is written in the shortest form, and read as it was written', () => {
+  it('is written in the shortest form, and read as it was written', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...Object.values(cborMajor)),

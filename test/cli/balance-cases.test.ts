@@ -27,7 +27,9 @@ async function replay(cases: object[], ...args: string[]) {
   return runCommand(['replay', 'cases.json', ...args], { cwd });
 }
 
-test('replay answers a balance by interval, day, month and zone, with the energy of devices', async () => {
+test('replay answers a balance by interval, day, month and zone, with the energy of devices', {
+  tags: ['slow'],
+}, async () => {
   const { code, stdout } = await replay([one], '--json');
   expect(code).toBe(0);
   const told = (JSON.parse(stdout) as { mine: Record<string, Record<string, Record<string, unknown>>> }).mine;
@@ -45,7 +47,9 @@ test('replay answers a balance by interval, day, month and zone, with the energy
   });
 });
 
-test('a case with an invalid configuration prints the reason, the others are computed, and the command fails', async () => {
+test('a case with an invalid configuration prints the reason, the others are computed, and the command fails', {
+  tags: ['slow'],
+}, async () => {
   const wrong = { ...one, id: 'wrong', sources: [{ ...one.sources[0], role: 'sun' }] };
   const { code, stdout, stderr } = await replay([wrong, one], '--json');
   expect(code).toBe(2);
@@ -55,7 +59,7 @@ test('a case with an invalid configuration prints the reason, the others are com
   expect(stderr).toContain('wrong');
 });
 
-test('without --json a line is printed for each day', async () => {
+test('without --json a line is printed for each day', { tags: ['slow'] }, async () => {
   const { stdout } = await replay([one]);
   expect(stdout).toMatch(
     /^mine\nDay +Production Wh .*\n2026-06-01 +900 +950 +0 +1,350 +500 +0 +0 +0\.2963 +netted\n/,

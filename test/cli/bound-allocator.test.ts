@@ -2,7 +2,6 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { compiledFolder } from '../../src/cli/compiled-folder.ts';
-import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createUpProcess } from '../support/up-process.ts';
 
@@ -24,6 +23,7 @@ async function variablesOf<Name extends string>(
 
 test.runIf(isLinux)(
   'a service has few arenas and large caches of threads, and keeps its compiled code where the environment says',
+  { tags: ['slow'] },
   async () => {
     const folder = join(tempDir(), 'compiled');
     const unset = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: undefined };
@@ -35,26 +35,29 @@ test.runIf(isLinux)(
   },
 );
 
-test.runIf(isLinux)('the environment says how many arenas a service has, and how it is tuned', async () => {
-  expect(await variablesOf({ MALLOC_ARENA_MAX: '7' })).toEqual({ MALLOC_ARENA_MAX: '7' });
-  const tuned = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: 'glibc.malloc.tcache_count=9' };
-  expect(await variablesOf(tuned)).toEqual({ ...tuned, MALLOC_ARENA_MAX: '2' });
-});
-
-test.runIf(isFull)(
-  'compiled code is kept in the folder of caches, or else of the user, which only the user can write',
-  () => {
-    const home = tempDir();
-    const folder = compiledFolder(undefined, home)!;
-    expect(folder).toBe(join(home, '.cache', 'wattline', 'compiled'));
-    expect(statSync(folder).mode & 0o777).toBe(0o700);
-    expect(compiledFolder('', home)).toBe(folder);
-    const caches = tempDir();
-    expect(compiledFolder(caches, home)).toBe(join(caches, 'wattline', 'compiled'));
+test.runIf(isLinux)(
+  'the environment says how many arenas a service has, and how it is tuned',
+  { tags: ['slow'] },
+  async () => {
+    expect(await variablesOf({ MALLOC_ARENA_MAX: '7' })).toEqual({ MALLOC_ARENA_MAX: '7' });
+    const tuned = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: 'glibc.malloc.tcache_count=9' };
+    expect(await variablesOf(tuned)).toEqual({ ...tuned, MALLOC_ARENA_MAX: '2' });
   },
 );
 
-test.runIf(isFull)('compiled code is not kept if its folder cannot be made', () => {
+test('compiled code is kept in the folder of caches, or else of the user, which only the user can write', {
+  tags: ['slow'],
+}, () => {
+  const home = tempDir();
+  const folder = compiledFolder(undefined, home)!;
+  expect(folder).toBe(join(home, '.cache', 'wattline', 'compiled'));
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(compiledFolder('', home)).toBe(folder);
+  const caches = tempDir();
+  expect(compiledFolder(caches, home)).toBe(join(caches, 'wattline', 'compiled'));
+});
+
+test('compiled code is not kept if its folder cannot be made', { tags: ['slow'] }, () => {
   const missing = join(tempDir(), 'missing', 'home');
   expect(compiledFolder(undefined, missing)).toBeUndefined();
   expect(existsSync(missing)).toBe(false);

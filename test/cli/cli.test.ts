@@ -178,7 +178,7 @@ describe.concurrent('the command line', () => {
     expect([plain.code, level.code, variable.code]).toEqual([2, 2, 2]);
   });
 
-  test('ends without an error if the reader of its output is closed', async () => {
+  test('ends without an error if the reader of its output is closed', { tags: ['slow'] }, async () => {
     const workgroups = Array.from({ length: 5_000 }, (_, index) => `  - id: workgroup-${index}`);
     await writeFile(join(cwd, 'many.yaml'), `workgroups:\n${workgroups.join('\n')}\n`);
     const { code, stdout, stderr } = await runCli(['config', 'check', '--json', '--config', 'many.yaml'], {

@@ -38,7 +38,9 @@ workgroups:
 `;
 
 describe.concurrent('config check', () => {
-  test('prints the resolved configuration without secrets, and the print can be read again', async () => {
+  test('prints the resolved configuration without secrets, and the print can be read again', {
+    tags: ['slow'],
+  }, async () => {
     const environment = { UPSTREAM_TOKEN: 'hunter4', WATTLINE_PORT: '9000' };
     const { code, stdout, stderr } = await check('site.yaml', site, { environment, run: runCli });
     expect(code).toBe(0);

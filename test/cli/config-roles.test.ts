@@ -38,7 +38,9 @@ async function folderWith(
   return cwd;
 }
 
-test('config check prints roles to paste for sources that have none, with reasons, and applies nothing', async () => {
+test('config check prints roles to paste for sources that have none, with reasons, and applies nothing', {
+  tags: ['slow'],
+}, async () => {
   const cwd = await folderWith([
     [1, 'solar'],
     [1, 'feed_in'],

@@ -39,7 +39,7 @@ async function askedBy(...args: string[]): Promise<unknown[]> {
   return asked;
 }
 
-test('wrong arguments of a correction are reported at once', async () => {
+test('wrong arguments of a correction are reported at once', { tags: ['slow'] }, async () => {
   const cwd = tempDir();
   const run = (...args: string[]) => runCommand(['correct', ...args], { cwd });
   const of = ['garage', '--reason', 'x'];

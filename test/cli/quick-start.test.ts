@@ -25,7 +25,7 @@ test.for([
   { args: ['--help'], code: 0, isLoading: false },
   // Shows that this test sees the engines.
   { args: ['exports', 'list'], code: 0, isLoading: true },
-])('wattline $args loads an engine: $isLoading', async ({ args, code, isLoading }) => {
+])('wattline $args loads an engine: $isLoading', { tags: ['slow'] }, async ({ args, code, isLoading }) => {
   const cwd = tempDir();
   const script = join(cwd, 'preload.mjs');
   writeFileSync(script, preload);

@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isFull } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** A report has at most 1,800 days. Six years take seconds, so they are only in `test:full`. */
-const first = isFull ? '2018-06-01' : '2024-03-01';
+/** A report has at most 1,800 days. The days of the cases are further apart. */
+const first = '2018-06-01';
 const energyStreams = [
   { table: 'solar', field: 'power', method: 'power_curve', unit: 'W', maxGap: '1h' },
   { table: 'heat', field: 'power', method: 'power_curve', unit: 'kW', maxGap: '1h' },
@@ -22,7 +21,9 @@ function fileOf(cases: object[]): string {
   return path;
 }
 
-test('readings of several tables and of days far apart are reported, and one refused reading fails its case', async () => {
+test('readings of several tables and of days far apart are reported, and one refused reading fails its case', {
+  tags: ['slow'],
+}, async () => {
   const path = fileOf([
     {
       id: 'refused',
@@ -66,7 +67,7 @@ test('readings of several tables and of days far apart are reported, and one ref
   expect(code).toBe(2);
 });
 
-test('a line of readings that is no reading ends the command and is named', async () => {
+test('a line of readings that is no reading ends the command and is named', { tags: ['slow'] }, async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'case.json'), JSON.stringify({ name: 'mine', table: 'solar', energyStreams }));
   const rows = ['event_time,power', `${first}T10:00:00Z,1000`, 'noon,1000'];

@@ -58,7 +58,9 @@ async function addState(place: string, text: string, clock: Clock): Promise<void
   await backupState({ store, dataDir, withSecrets: false, stagingDir: join(tempDir(), 'staging'), clock });
 }
 
-test('two workgroups with commits of different times get the state of the later commit', async () => {
+test('two workgroups with commits of different times get the state of the later commit', {
+  tags: ['slow'],
+}, async () => {
   const { place, dataDir, restore } = setUp();
   const clock = createTestClock();
   await addCommit(place, 'early', clock);
@@ -79,7 +81,9 @@ test('two workgroups with commits of different times get the state of the later 
   expect(readFileSync(join(dataDir, 'audit', '1.json'), 'utf8')).toBe('of late');
 });
 
-test('the number of a commit is refused for several workgroups, and accepted for one', async () => {
+test('the number of a commit is refused for several workgroups, and accepted for one', {
+  tags: ['slow'],
+}, async () => {
   const { restore } = setUp();
   const { code, stderr } = await restore('--at', '1');
   expect([code, stderr]).toEqual([2, expect.stringContaining(oneWorkgroup)]);

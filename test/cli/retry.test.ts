@@ -7,7 +7,7 @@ import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -15,67 +15,66 @@ import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 const streams = [{ table: 't', field: 'net', method: 'total_energy' as const, register: 'net' as const }];
 
-test.runIf(isFull)(
-  'a series that is set aside is reported as a problem with its reason, and wattline retry computes it again',
-  async () => {
-    const cwd = tempDir();
-    const workgroup = {
-      id: 'acme',
-      timezone: 'Etc/UTC',
-      energyStreams: streams,
-      devices: [{ id: DEVICE, name: 'garage' }],
-    };
-    writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ workgroups: [workgroup] }));
-    const open = () =>
-      openShard({
-        path: join(cwd, 'data', 'warehouse', 'acme.duckdb'),
-        workgroupId: 'acme',
-        memoryMegabytes: 256,
-        threads: 2,
-        clock: systemClock,
-        logger: silentLogger,
-      });
-    const config = configSchema.parse({ workgroups: [workgroup] }).workgroups[0]!;
-    const site = { timezone: 'Etc/UTC', streams, devices: config.devices, closeAfterMs: 2 * 86_400_000 };
-    const reading = (hour: number) => ({
-      event_time: new Date(Date.UTC(2026, 0, 1) + hour * HOUR_MS).toISOString(),
-      data: { net: 1_000 * hour },
+test('a series that is set aside is reported as a problem with its reason, and wattline retry computes it again', {
+  tags: ['slow'],
+}, async () => {
+  const cwd = tempDir();
+  const workgroup = {
+    id: 'acme',
+    timezone: 'Etc/UTC',
+    energyStreams: streams,
+    devices: [{ id: DEVICE, name: 'garage' }],
+  };
+  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ workgroups: [workgroup] }));
+  const open = () =>
+    openShard({
+      path: join(cwd, 'data', 'warehouse', 'acme.duckdb'),
+      workgroupId: 'acme',
+      memoryMegabytes: 256,
+      threads: 2,
+      clock: systemClock,
+      logger: silentLogger,
     });
+  const config = configSchema.parse({ workgroups: [workgroup] }).workgroups[0]!;
+  const site = { timezone: 'Etc/UTC', streams, devices: config.devices, closeAfterMs: 2 * 86_400_000 };
+  const reading = (hour: number) => ({
+    event_time: new Date(Date.UTC(2026, 0, 1) + hour * HOUR_MS).toISOString(),
+    data: { net: 1_000 * hour },
+  });
 
-    let shard = await open();
-    await landReadings(shard, [reading(0), reading(1), reading(2)]);
-    await rollUpSite(shard, site);
-    await rowsOf(shard, 'UPDATE reading SET value = 1e300 WHERE value = 2000');
-    await landReadings(shard, [reading(3)]);
-    await rollUpSite(shard, site);
-    expect((await shard.status()).setAside).toMatchObject([
-      {
-        device: DEVICE,
-        source: 'default',
-        field: 'net',
-        error: expect.stringContaining('beyond what can be computed'),
-      },
-    ]);
-    const [problem] = await shard.read((connection) => findProblems(connection, config));
-    expect(problem).toMatchObject({
-      path: 'energyStreams.0.field',
-      message: expect.stringMatching(
-        /source default has been set aside since .*: a number is beyond .* "wattline retry/,
-      ),
-    });
-    await rowsOf(shard, 'UPDATE reading SET value = 2000 WHERE value > 1e100');
-    await shard.close();
+  let shard = await open();
+  await landReadings(shard, [reading(0), reading(1), reading(2)]);
+  await rollUpSite(shard, site);
+  await rowsOf(shard, 'UPDATE reading SET value = 1e300 WHERE value = 2000');
+  await landReadings(shard, [reading(3)]);
+  await rollUpSite(shard, site);
+  expect((await shard.status()).setAside).toMatchObject([
+    {
+      device: DEVICE,
+      source: 'default',
+      field: 'net',
+      error: expect.stringContaining('beyond what can be computed'),
+    },
+  ]);
+  const [problem] = await shard.read((connection) => findProblems(connection, config));
+  expect(problem).toMatchObject({
+    path: 'energyStreams.0.field',
+    message: expect.stringMatching(
+      /source default has been set aside since .*: a number is beyond .* "wattline retry/,
+    ),
+  });
+  await rowsOf(shard, 'UPDATE reading SET value = 2000 WHERE value > 1e100');
+  await shard.close();
 
-    expect((await runCli(['retry', 'garage', '--json'], { cwd })).stdout).toBe('{"series":1}\n');
-    expect((await runCommand(['retry', 'barn'], { cwd })).code).toBe(2);
-    expect((await runCommand(['retry'], { cwd })).stdout).toBe('no series has failed\n');
-    shard = await open();
-    expect(
-      await rowsOf(shard, 'SELECT energy_wh::INTEGER AS wh, flags & 65536 AS unavailable FROM daily_energy'),
-    ).toEqual([{ wh: 3_000, unavailable: 0 }]);
-    await shard.close();
-  },
-);
+  expect((await runCli(['retry', 'garage', '--json'], { cwd })).stdout).toBe('{"series":1}\n');
+  expect((await runCommand(['retry', 'barn'], { cwd })).code).toBe(2);
+  expect((await runCommand(['retry'], { cwd })).stdout).toBe('no series has failed\n');
+  shard = await open();
+  expect(
+    await rowsOf(shard, 'SELECT energy_wh::INTEGER AS wh, flags & 65536 AS unavailable FROM daily_energy'),
+  ).toEqual([{ wh: 3_000, unavailable: 0 }]);
+  await shard.close();
+});
 
 test.runIf(isSoak)(
   'replay tells the flags of each day, and names a case that fails beside the others',

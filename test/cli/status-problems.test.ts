@@ -17,7 +17,9 @@ workgroups:
   - { id: home, energyStreams: [{ table: solar, field: e, method: total_energy, modulus: 99999, maxPower: 1 kW }] }
 `;
 
-test('status shows the problems that the worker found and the problems of the configuration, below the table', async () => {
+test('status shows the problems that the worker found and the problems of the configuration, below the table', {
+  tags: ['slow'],
+}, async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   mkdirSync(join(cwd, 'data'));
@@ -66,7 +68,9 @@ test('status shows ages in a unit that suits their length', async () => {
   expect(stdout).toMatch(/^home +stopped .* 4 d ago /m);
 });
 
-test('status shows the imports that do not count, and that nobody works on them any more', async () => {
+test('status shows the imports that do not count, and that nobody works on them any more', {
+  tags: ['slow'],
+}, async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   const nothing = await runCommand(['status'], { cwd });

@@ -22,7 +22,9 @@ afterAll(() => rm(cwd, { recursive: true }));
 const token = (...args: string[]) => runCommand(['token', ...args], { cwd });
 const openAccess = () => createAccess({ dataDir: join(cwd, 'data'), issuer: 'wattline', clock: systemClock });
 
-test('a token that is made holds until it is revoked, and is listed without being shown again', async () => {
+test('a token that is made holds until it is revoked, and is listed without being shown again', {
+  tags: ['slow'],
+}, async () => {
   const args = ['token', 'create', 'dashboard', '-w', 'home', '-w', 'office', '--expires', '2d'];
   const fromMs = Date.now();
   const reader = await runCli(args, { cwd });

@@ -20,7 +20,7 @@ function verifyIn(dataDir: string) {
   };
 }
 
-test('the lake of a machine is read, and each damaged object is named', async () => {
+test('the lake of a machine is read, and each damaged object is named', { tags: ['slow'] }, async () => {
   const dataDir = tempDir();
   const { shard, paths, publish, head } = await openFixture(dataDir, createTestClock());
   await landMessages(shard, { count: 3, storeTimeMs: TEST_START_MS });

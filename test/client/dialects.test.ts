@@ -97,7 +97,9 @@ const faults: fc.Arbitrary<Array<Fault | undefined>> = fc.array(
   { maxLength: 6 },
 );
 
-test('every message is delivered once and in order, for any dialect and any faults', async () => {
+test('every message is delivered once and in order, for any dialect and any faults', {
+  tags: ['slow'],
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       dialects,

@@ -60,7 +60,9 @@ async function drain(source: Pick<RestSource, 'fetch'>, options: ReadStreamOptio
   return { messages, values, gaps, position: position! };
 }
 
-test('every arrival of a simulated day is read from the stream once and in order', async () => {
+test('every arrival of a simulated day is read from the stream once and in order', {
+  tags: ['slow'],
+}, async () => {
   const service = await startStreamService();
   const today = dayStart(localDateOf(Date.now(), 'Europe/Paris'), 'Europe/Paris');
   const options = {

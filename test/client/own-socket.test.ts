@@ -157,7 +157,9 @@ test('a recreated log is recognized by its epoch, whether it is behind or ahead'
   }
 });
 
-test('a revoked token is renewed during reading; without a new one REST reports it', async () => {
+test('a revoked token is renewed during reading; without a new one REST reports it', {
+  tags: ['slow'],
+}, async () => {
   const service = await startStreamService();
   const issue = () =>
     service.access.issue({

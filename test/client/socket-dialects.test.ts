@@ -45,7 +45,9 @@ const faults: fc.Arbitrary<Array<SocketFault | undefined>> = fc.array(
   { maxLength: 4 },
 );
 
-test('every message is delivered once and in order, for any dialect and any faults', async () => {
+test('every message is delivered once and in order, for any dialect and any faults', {
+  tags: ['slow'],
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       socketDialects,
@@ -173,7 +175,7 @@ test('a reader that keeps up stays connected, however much it has read', async (
   expect(socket.handshakes).toHaveLength(1);
 });
 
-test('closing frees everything, also a connection that never opens', async () => {
+test('closing frees everything, also a connection that never opens', { tags: ['slow'] }, async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void silent.close());

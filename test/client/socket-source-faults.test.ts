@@ -81,7 +81,7 @@ test.each([
   // A busy machine may delay many idle frames.
   ['stays connected while idle frames come', 50, 2_000],
   ['connects again where nothing comes at all', undefined, 300],
-] as const)('on a quiet stream it %s', async (_name, idleEveryMs, silenceMs) => {
+] as const)('on a quiet stream it %s', { tags: ['slow'] }, async (_name, idleEveryMs, silenceMs) => {
   const bounds = { silenceMs };
   const { vendor, socket, source } = await startForTest({ socket: { idleEveryMs }, bounds });
   vendor.append(3);

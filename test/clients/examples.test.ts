@@ -27,6 +27,7 @@ const examples = [
 
 test.for(examples)(
   'the example $name of the documentation follows the stream',
+  { tags: ['slow'] },
   async ({ file, code, command }, context) => {
     if (command === undefined) return context.skip(MISSING);
     const service = await startStreamService();
@@ -44,7 +45,9 @@ test.for(examples)(
   },
 );
 
-test('the Python example handles frames in order and once, even if its connection is cut', async (context) => {
+test('the Python example handles frames in order and once, even if its connection is cut', {
+  tags: ['slow'],
+}, async (context) => {
   const { name: _, file, code, command } = examples[1]!;
   if (command === undefined) return context.skip(MISSING);
   const service = await startStreamService();

@@ -186,7 +186,9 @@ test('a second load keeps unchanged workgroups, and notices changed, new and rem
   expect((await loader.reload()).workgroups).toHaveLength(4);
 });
 
-test(`${FILES} files are parsed once, and a second load keeps what was parsed`, async () => {
+test(`${FILES} files are parsed once, and a second load keeps what was parsed`, {
+  tags: ['slow'],
+}, async () => {
   const files = Object.fromEntries(
     Array.from({ length: FILES }, (_, index) => [
       `workgroups.d/wg-${index}.yaml`,

@@ -105,7 +105,7 @@ const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
 /**
- * The rules that are checked although they do not notice a breakage: the first one. In the full set also
+ * The rules that are checked although they do not notice a breakage: the first one. In `test:full` also
  * every eighth one, different ones for each breakage, and in a soak all.
  */
 const STEP = isFull ? rounds(8, 1) : Number.POSITIVE_INFINITY;
@@ -133,7 +133,7 @@ const expected = (cases: readonly Case[]) =>
   Object.fromEntries(cases.map(({ name, fails }) => [name, fails]));
 
 describe('our own server', () => {
-  test.runIf(isFull)('keeps every rule over REST and socket.io, with any log', async () => {
+  test('keeps every rule over REST and socket.io, with any log', { tags: ['slow'] }, async () => {
     const checked = await Promise.all(
       logs.map(async ([name, openLog]) => {
         const { target, service } = await setUp({ openLog });
@@ -165,7 +165,7 @@ describe('our own server', () => {
     expect(withResult(findings, 'skip')).toEqual(['offset.expired', 'error.retry-after']);
   });
 
-  test.runIf(isFull)('keeps the limits of its answers', async () => {
+  test('keeps the limits of its answers', { tags: ['slow'] }, async () => {
     const { target } = await setUp();
     const findings = await findingsOf({ ...target, slow: true }, sizes);
     expect(findings.filter(({ result }) => result !== 'pass')).toEqual([]);
@@ -181,7 +181,7 @@ describe('our own server', () => {
     expect(await failuresOf(expiredCase, target, expired)).toEqual([expiredCase.name, expiredCase.fails]);
   });
 
-  test('is only read without the right to write', async () => {
+  test('is only read without the right to write', { tags: ['slow'] }, async () => {
     const { target, service } = await setUp();
     const findings = await findingsOf({ ...target, table: 'solar', write: false });
     expect(withResult(findings, 'fail')).toEqual([]);
@@ -202,7 +202,7 @@ describe('a server that is broken in one way', () => {
     ...errorCases,
   ];
 
-  test('fails exactly the rules on its defect', async () => {
+  test('fails exactly the rules on its defect', { tags: ['slow'] }, async () => {
     const { target, service } = await setUp();
     await tellStatus(service);
     const failures: Array<readonly [string, string[]]> = [];
@@ -210,7 +210,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected(readCases));
   });
 
-  test('fails the rules on access, ingest and errors', async () => {
+  test('fails the rules on access, ingest and errors', { tags: ['slow'] }, async () => {
     const { target } = await setUp();
     const cases = otherCases(target);
     const failures: Array<readonly [string, string[]]> = [];
@@ -218,7 +218,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected(cases));
   });
 
-  test.runIf(isFull)('fails the rules on sockets', async () => {
+  test('fails the rules on sockets', { tags: ['slow'] }, async () => {
     const { target } = await setUp();
     const cases = socketCases(target.token, target.restrictedToken!);
     const failures = await Promise.all([
@@ -228,7 +228,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected([...cases, heartbeatCase]));
   });
 
-  test.runIf(isFull)('fails the rules on time', async () => {
+  test('fails the rules on time', { tags: ['slow'] }, async () => {
     const { target } = await setUp();
     const failures = await Promise.all([
       ...waitCases.map((breakage) => failuresOf(breakage, target, waits)),
@@ -237,7 +237,7 @@ describe('a server that is broken in one way', () => {
     expect(Object.fromEntries(failures)).toEqual(expected([...waitCases, holdCase]));
   });
 
-  test.runIf(isFull)('fails the rules on size', async () => {
+  test('fails the rules on size', { tags: ['slow'] }, async () => {
     const { target } = await setUp();
     const failures = [];
     for (const breakage of [...sizeCases, ...frameCases])

@@ -26,6 +26,7 @@ const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
 
 test.each(zones)(
   'corrected cases of %s have the energy of their arithmetic in any order, and undoing them restores the previous state',
+  { tags: ['slow'] },
   async (_zone, cases) => {
     const shard = await openTestShard();
     const site = siteOf(cases);

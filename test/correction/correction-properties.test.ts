@@ -77,6 +77,7 @@ async function tryCorrect(shard: Parameters<typeof correct>[0], correction: Case
 }
 
 test('the order of corrections and data does not matter, and an undone correction has no effect', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   await fc.assert(
@@ -135,6 +136,7 @@ function comparable({ series, ...state }: Awaited<ReturnType<typeof stateOf>>) {
 }
 
 test('the intervals of a corrected day add up to the day, and the intervals of a corrected time to the set energy', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   await fc.assert(

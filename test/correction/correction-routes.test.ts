@@ -195,7 +195,9 @@ test('a correction is stored with what it changes, listed, and undone once', asy
   expect(others).toEqual([]);
 });
 
-test('the same request with the same key is stored once, and another one with it is refused', async () => {
+test('the same request with the same key is stored once, and another one with it is refused', {
+  tags: ['slow'],
+}, async () => {
   const { post, get } = await openRoutes();
   expect(await post({ ...day, key: 'a' })).toMatchObject({ body: { outcome: 'stored' } });
   expect(await post({ ...day, key: 'a' })).toMatchObject({
@@ -248,7 +250,7 @@ const refused: ReadonlyArray<readonly [body: object, parameter: string]> = [
   [{ kind: 'drop', reason: 'x' }, 'kind'],
 ];
 
-test('a request that cannot be stored is refused, and its parameter named', async () => {
+test('a request that cannot be stored is refused, and its parameter named', { tags: ['slow'] }, async () => {
   const { post, get } = await openRoutes();
   for (const [body, parameter] of refused) {
     const { status, body: told } = await post(body);
@@ -259,7 +261,9 @@ test('a request that cannot be stored is refused, and its parameter named', asyn
   expect((await get()).body).toEqual({ corrections: [] });
 });
 
-test('energy can be set beside time that is set, but not in it, and the error names the other correction', async () => {
+test('energy can be set beside time that is set, but not in it, and the error names the other correction', {
+  tags: ['slow'],
+}, async () => {
   const { post } = await openRoutes();
   expect(await post(between('02T10:00:00', '02T11:00:00'))).toMatchObject({ status: 200 });
   expect(await post(day)).toMatchObject({
@@ -289,7 +293,9 @@ test('energy can be set beside time that is set, but not in it, and the error na
     expect(await post(between(from, to))).toMatchObject({ status: 200 });
 });
 
-test('only a token with the permission can correct, and one with device groups only its devices', async () => {
+test('only a token with the permission can correct, and one with device groups only its devices', {
+  tags: ['slow'],
+}, async () => {
   const { post, get, issue } = await openRoutes();
   const writer = await issue({ permissions: ['search:read', 'data:write', 'org:audit'] });
   expect(await post(day, { token: writer })).toMatchObject({
@@ -323,7 +329,9 @@ test('only a token with the permission can correct, and one with device groups o
   expect(await get('', await issue({ permissions: ['data:correct'] }))).toMatchObject({ status: 403 });
 });
 
-test('a token of device groups does not see that an estimate was made from a device of others', async () => {
+test('a token of device groups does not see that an estimate was made from a device of others', {
+  tags: ['slow'],
+}, async () => {
   const { post, get, issue, shard } = await openRoutes();
   const hours = Array.from({ length: 7 * 24 }, (_, hour) => hour);
   for (const device of [DEVICE, OTHER])

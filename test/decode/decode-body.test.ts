@@ -187,7 +187,7 @@ describe('an answer', () => {
     expect(() => decoder.decode(Buffer.from('a10180', 'hex'))).toThrow(/not text/);
   });
 
-  it('with too many messages is refused before it uses the memory', () => {
+  it('with too many messages is refused before it uses the memory', { tags: ['slow'] }, () => {
     const decoder = createMessageDecoder(createNameTable());
     const many = MESSAGES_PER_BODY_MAX + 1;
     const cbor = Buffer.concat([

@@ -136,7 +136,9 @@ describe('broken bytes', () => {
     expectSame(saying(walked, names), saying(reference, names), Buffer.from(bytes).toString('hex'));
   }
 
-  it(`give the same result in both readers, or are refused, in ${MUTATED_CASES} cases of damaged bodies`, () => {
+  it(`give the same result in both readers, or are refused, in ${MUTATED_CASES} cases of damaged bodies`, {
+    tags: ['slow'],
+  }, () => {
     const bodies = wholeBodies();
     for (const body of bodies) check(body);
     for (let index = 0; index < MUTATED_CASES; index++) check(mutated(bodies[index % bodies.length]!));

@@ -31,7 +31,9 @@ function columnsOf(body: DecodedBody): MessageColumns {
 const RUNS = isFull ? 1_250 : 400;
 
 describe('the message decoder', () => {
-  it('gives the same columns as cbor-x and parseMessage, for all messages of our server', () => {
+  it('gives the same columns as cbor-x and parseMessage, for all messages of our server', {
+    tags: ['slow'],
+  }, () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     fc.assert(
@@ -68,7 +70,7 @@ describe('the message decoder', () => {
     expect(slow).toBeLessThan(250);
   });
 
-  it('gives the same columns and rejections as parseMessage, for any messages', () => {
+  it('gives the same columns and rejections as parseMessage, for any messages', { tags: ['slow'] }, () => {
     const names = createNameTable();
     const decoder = createMessageDecoder(names);
     let rejected = 0;

@@ -29,7 +29,7 @@ const columns = [
   ...['selfConsumptionWh', 'selfSupplyWh', 'gridToBatteryWh'],
 ];
 
-test('the worked example is what the balance says', async () => {
+test('the worked example is what the balance says', { tags: ['slow'] }, async () => {
   const roles = ['production', 'grid_import', 'grid_export', 'battery_charge', 'battery_discharge'];
   const intervals = [...rows].filter(([at]) => at !== 'day');
   expect(intervals).toHaveLength(4);

@@ -15,7 +15,7 @@ import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { openTestShard, WORKGROUP } from '../publish/publish-fixture.ts';
 import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { askRecipe, recipes } from '../support/recipes.ts';
-import { isFull, rounds, sampled } from '../support/rounds.ts';
+import { rounds, sampled } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
@@ -138,37 +138,36 @@ async function correctDays(shard: Shard, device: string, nowMs: number): Promise
   await storeCorrection(shard, { ...set, day: '2026-10-26' }, options);
 }
 
-test.runIf(isFull)(
-  'every query of the cookbook gives the described rows and columns, on the views and on the files',
-  async () => {
-    expect(new Set(recipes.map(({ title }) => title)).size).toBeGreaterThanOrEqual(12);
-    const lake = await publishSite();
-    const csv = join(tempDir(), 'daily-energy-2026.csv');
-    const problems: string[] = [];
-    // On the files every third query, in the soak all.
-    const files = new Set(
-      sampled(
-        recipes.filter(({ isOnFiles }) => isOnFiles),
-        3,
-      ),
-    );
-    for (const recipe of recipes.filter((one) => !one.isOnFiles || files.has(one))) {
-      const { title, columns } = recipe;
-      try {
-        const answer = await askRecipe(lake, recipe, (sql) =>
-          sql.replace("'daily-energy-2026.csv'", `'${csv}'`),
-        );
-        // A column that is always empty is not what the page promises.
-        const said = answer.columns.filter((name) => answer.rows.some((row) => row[name] !== null));
-        if (said.join() !== columns.join())
-          problems.push(`${title}: ${answer.rows.length} rows with values in ${said.join()}`);
-      } catch (error) {
-        problems.push(`${title}: ${error}`);
-      }
+test('every query of the cookbook gives the described rows and columns, on the views and on the files', {
+  tags: ['slow'],
+}, async () => {
+  expect(new Set(recipes.map(({ title }) => title)).size).toBeGreaterThanOrEqual(12);
+  const lake = await publishSite();
+  const csv = join(tempDir(), 'daily-energy-2026.csv');
+  const problems: string[] = [];
+  // On the files every third query, in the soak all.
+  const files = new Set(
+    sampled(
+      recipes.filter(({ isOnFiles }) => isOnFiles),
+      3,
+    ),
+  );
+  for (const recipe of recipes.filter((one) => !one.isOnFiles || files.has(one))) {
+    const { title, columns } = recipe;
+    try {
+      const answer = await askRecipe(lake, recipe, (sql) =>
+        sql.replace("'daily-energy-2026.csv'", `'${csv}'`),
+      );
+      // A column that is always empty is not what the page promises.
+      const said = answer.columns.filter((name) => answer.rows.some((row) => row[name] !== null));
+      if (said.join() !== columns.join())
+        problems.push(`${title}: ${answer.rows.length} rows with values in ${said.join()}`);
+    } catch (error) {
+      problems.push(`${title}: ${error}`);
     }
-    expect(problems).toEqual([]);
-  },
-);
+  }
+  expect(problems).toEqual([]);
+});
 
 test.each([...new Map(recipes.map((one) => [one.title, one])).values()])(
   '$title says what it answers and what to beware of',

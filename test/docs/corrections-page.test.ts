@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { blocksOf, pages } from '../support/readme.ts';
-import { isFull, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -23,36 +23,35 @@ function sessionOf(): Array<{ command: string; shown: string[] }> {
 const wordsOf = (command: string) =>
   [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word!);
 
-test.runIf(isFull)(
-  'the worked example prints what the page shows, in this order',
-  async () => {
-    const cwd = tempDir();
-    // A second thread costs a fifth more of the processor with few rows.
-    writeFileSync(
-      join(cwd, 'wattline.yaml'),
-      `${blocksOf(page, 'yaml')[0]!}pipeline: { warehouseThreads: 1 }\n`,
-    );
-    writeFileSync(join(cwd, 'garage.csv'), blocksOf(page, 'csv')[0]!);
-    const all = sessionOf();
-    expect(all.length).toBeGreaterThan(8);
-    // Up to the first correction; in the soak all.
-    for (const { command, shown } of all.slice(0, rounds(4, all.length))) {
-      const { code, stdout, stderr } = await runCommand(wordsOf(command), { cwd });
-      expect([command, code, stderr]).toEqual([command, 0, expect.anything()]);
-      let from = 0;
-      for (const line of shown) {
-        const at = stdout.indexOf(line, from);
-        expect([command, line, at >= 0 ? 'is printed' : `is not in\n${stdout}`]).toEqual([
-          command,
-          line,
-          'is printed',
-        ]);
-        from = at + line.length;
-      }
+test('the worked example prints what the page shows, in this order', {
+  tags: ['slow'],
+  timeout: 240_000,
+}, async () => {
+  const cwd = tempDir();
+  // A second thread costs a fifth more of the processor with few rows.
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    `${blocksOf(page, 'yaml')[0]!}pipeline: { warehouseThreads: 1 }\n`,
+  );
+  writeFileSync(join(cwd, 'garage.csv'), blocksOf(page, 'csv')[0]!);
+  const all = sessionOf();
+  expect(all.length).toBeGreaterThan(8);
+  // Up to the first correction; in the soak all.
+  for (const { command, shown } of all.slice(0, rounds(4, all.length))) {
+    const { code, stdout, stderr } = await runCommand(wordsOf(command), { cwd });
+    expect([command, code, stderr]).toEqual([command, 0, expect.anything()]);
+    let from = 0;
+    for (const line of shown) {
+      const at = stdout.indexOf(line, from);
+      expect([command, line, at >= 0 ? 'is printed' : `is not in\n${stdout}`]).toEqual([
+        command,
+        line,
+        'is printed',
+      ]);
+      from = at + line.length;
     }
-  },
-  240_000,
-);
+  }
+});
 
 test('the page names the limits as they are', async () => {
   const { correctionLimits } = await import('../../src/correction/correction-request.ts');

@@ -11,7 +11,9 @@ const example = pages.get(page)!.split('\n## A worked example\n')[1]!.split('\n#
 /** `26,200` */
 const numberOf = (text: string) => Number(text.replaceAll(',', ''));
 
-test('the worked example comes out as its table, its arithmetic and its text say', async () => {
+test('the worked example comes out as its table, its arithmetic and its text say', {
+  tags: ['slow'],
+}, async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'example.json'), blocksOf(page, 'json')[0]!);
   const { code, stdout } = await runCommand(['replay', 'example.json', '--json'], { cwd });

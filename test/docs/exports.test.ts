@@ -20,7 +20,9 @@ test('the page on exports names every report, range, format and column', () => {
   expect(all.filter((name) => !named.has(name))).toEqual([]);
 });
 
-test('whoever takes a webhook can check its signature with the code that is shown', async () => {
+test('whoever takes a webhook can check its signature with the code that is shown', {
+  tags: ['slow'],
+}, async () => {
   const path = join(tempDir(), 'verify.mjs');
   writeFileSync(path, blocksOf(page, 'js')[0]!);
   const { isFromWattline } = (await import(pathToFileURL(path).href)) as {

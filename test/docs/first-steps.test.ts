@@ -33,7 +33,10 @@ afterAll(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-test('the first steps of the README lead to the energy that it says, with an explanation', async () => {
+test('the first steps of the README lead to the energy that it says, with an explanation', {
+  tags: ['slow'],
+  timeout: 240_000,
+}, async () => {
   const block = blocksOf('README.md', 'sh').find((text) => text.startsWith('TOKEN='))!;
   const [send, ask, rest] = block.split(/^(curl .*)\n/m);
   const shell = async (lines: string) => {
@@ -61,9 +64,9 @@ test('the first steps of the README lead to the energy that it says, with an exp
   const told = await shell(rest!);
   expect(told).toContain('1,200 Wh');
   expect(told).toContain('home');
-}, 240_000);
+});
 
-test('docs/http.md has the requests that there are, and no others', async () => {
+test('docs/http.md has the requests that there are, and no others', { tags: ['slow'] }, async () => {
   const answer = await fetch(`${service.url}/openapi.json`);
   const { paths } = (await answer.json()) as { paths: Record<string, object> };
   const requests = Object.entries(paths).flatMap(([path, methods]) =>

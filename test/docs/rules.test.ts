@@ -91,7 +91,9 @@ test('chapter 45 and the classifier have no number without a name: each is a con
 let wantedOutcomes: Promise<Map<string, string>> | undefined;
 
 describe.each(sampled(constantRows, 20))('constant $name', ({ name, held }) => {
-  test(`is held by ${held.join(', ')}: each comes out differently if the constant is another`, async () => {
+  test(`is held by ${held.join(', ')}: each comes out differently if the constant is another`, {
+    tags: ['slow'],
+  }, async () => {
     const unknown = held.filter((id) => !cases.has(id));
     expect(unknown, 'docs/rules.md names golden cases that do not exist').toEqual([]);
     wantedOutcomes ??= outcomesOf(sampled(constantRows, 20).flatMap((one) => one.held));

@@ -5,14 +5,13 @@ import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
 import { python } from '../support/python.ts';
 import { blocksOf } from '../support/readme.ts';
-import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createUpProcess } from '../support/up-process.ts';
 
 const blockOf = (language: string, mark: string) =>
   blocksOf('docs/inputs.md', language).find((text) => text.includes(mark))!;
 
-test.runIf(isFull)('the scripts of docs/inputs.md store a message each', async () => {
+test('the scripts of docs/inputs.md store a message each', { tags: ['slow'] }, async () => {
   const service = await createUpProcess(
     tempDir(),
     { logLevel: 'silent', workgroups: [{ id: 'home' }] },

@@ -63,7 +63,9 @@ const logged = [
   'password=planted-other',
 ];
 
-test('a bundle has what a helper needs, none of the planted secrets, and is private', async () => {
+test('a bundle has what a helper needs, none of the planted secrets, and is private', {
+  tags: ['slow'],
+}, async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify(settings), { mode: 0o600 });
   mkdirSync(join(cwd, 'data', 'lake', 'home'), { recursive: true, mode: 0o700 });
@@ -98,7 +100,9 @@ test('a bundle has what a helper needs, none of the planted secrets, and is priv
   expect(bundle.log[0]).toBe(logged[0]);
 });
 
-test('the secrets of a configuration that is not valid are removed, and without YAML the log is left out', async () => {
+test('the secrets of a configuration that is not valid are removed, and without YAML the log is left out', {
+  tags: ['slow'],
+}, async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'token.txt'), 'planted-in-a-file');
   writeFileSync(join(cwd, 'service.log'), 'planted-in-a-file and planted-key and planted-from-environment\n');
@@ -127,7 +131,7 @@ test('a secret is removed also inside of longer texts, names and encodings, and 
 test.each([
   [['--log', 'x.log'], '--log: is only used with --bundle'],
   [['--bundle', 'b.json', '--log', 'missing.log'], /missing\.log cannot be read \(ENOENT\)/],
-])('%j is refused', async (args, said) => {
+])('%j is refused', { tags: ['slow'] }, async (args, said) => {
   const { code, stderr } = await runCli(['doctor', ...args], { cwd: tempDir() });
   expect(code).toBe(2);
   expect(stderr).toMatch(said);

@@ -44,7 +44,9 @@ async function listen(server: Server): Promise<number> {
 
 const namesOf = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
 
-test('a service that works has no problem, and the command leaves nothing behind', async () => {
+test('a service that works has no problem, and the command leaves nothing behind', {
+  tags: ['slow'],
+}, async () => {
   const service = await createServiceProcess({ workgroups: [home] });
   const cwd = join(service.config.dataDir, '..');
   chmodSync(join(cwd, 'wattline.yaml'), 0o600);
@@ -81,7 +83,7 @@ test('a service that works has no problem, and the command leaves nothing behind
   );
 });
 
-test('each fault is one line, and hides no other', async () => {
+test('each fault is one line, and hides no other', { tags: ['slow'] }, async () => {
   const cwd = tempDir();
   const redis = await startRedis({ 'maxmemory-policy': 'allkeys-lru' });
   onTestFinished(() => redis.stop());
@@ -141,7 +143,7 @@ test.skipIf(s3Missing)('a bucket is probed, and the probe is removed', async () 
   expect(left).toEqual([]);
 });
 
-test('a certificate that ends soon is a warning', async () => {
+test('a certificate that ends soon is a warning', { tags: ['slow'] }, async () => {
   const cwd = tempDir();
   const files = ['-keyout', join(cwd, 'key.pem'), '-out', join(cwd, 'cert.pem')];
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
@@ -159,7 +161,7 @@ test('a certificate that ends soon is a warning', async () => {
   expect(lines).toContainEqual(expect.stringMatching(/^problem upstream: .*certificate/));
 });
 
-test('a wrong configuration is a problem, and the versions are still shown', async () => {
+test('a wrong configuration is a problem, and the versions are still shown', { tags: ['slow'] }, async () => {
   const { code, lines } = await doctor(tempDir(), 'http: { port: 70000 }\n');
   expect(code).toBe(4);
   expect(lines).toMatchObject(
@@ -169,7 +171,7 @@ test('a wrong configuration is a problem, and the versions are still shown', asy
   );
 });
 
-test('the words for people are one line for each finding', async () => {
+test('the words for people are one line for each finding', { tags: ['slow'] }, async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify({ workgroups: [home] }));
   const { stdout } = await runCli(['doctor'], { cwd });
@@ -180,7 +182,9 @@ test('the words for people are one line for each finding', async () => {
   expect(namesOf(cwd)).toEqual(['wattline.yaml']);
 });
 
-test('a file with a secret that others can read is named, even if the configuration refers to it', async () => {
+test('a file with a secret that others can read is named, even if the configuration refers to it', {
+  tags: ['slow'],
+}, async () => {
   const cwd = tempDir();
   const upstream = { url: 'http://127.0.0.1:9', token: { file: 'token.txt' } };
   writeFileSync(join(cwd, 'token.txt'), 'hunter9\n', { mode: 0o644 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
-import { isFull } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { handSum } from './by-hand.ts';
@@ -73,34 +72,35 @@ describe('a day with everything that can happen', () => {
     return shard;
   }
 
-  test.runIf(isFull)(
-    'tells each event once, in the order of time, and every Wh can be worked out by hand',
-    async () => {
-      const { explained, page } = await explainSource();
-      expect(linesOf(page, 'What happened')).toEqual([
-        'glitch: low at 02:00:00 (0 Wh after 51,000 Wh) and no restart: left out',
-        'jitter: fell by no more than its jitter between 03:00:00 and 04:00:00; the high-water mark was held',
-        'reset: started again between 05:00:00 and 06:00:00 from 53,000 to 5,000 Wh: what it shows since then counts, 5,000 Wh',
-        'spike: impossibly high at 08:00:00 (90,000 Wh after 6,000 Wh): left out',
-        'rebase: jumped impossibly between 09:00:00 and 10:00:00 from 7,000 to 990,000 Wh and stayed: nothing is booked',
-        'rollover: passed its modulus between 12:00:00 and 13:00:00 from 996,000 to 1,000 Wh: 5,000 Wh are booked',
-      ]);
-      expect(linesOf(page, 'Sum')).toEqual([
-        '(53,000 - 50,000) + (7,000 - 0) + (996,000 - 990,000) + (3,000 + 4,000) = 23,000 Wh',
-      ]);
-      for (const one of explained.sources)
-        expect([one.source, handSum(one)]).toEqual([one.source, one.result!.energyWh]);
-      const energies = explained.sources.map(({ source, result }) => [source, result!.energyWh]);
-      expect(energies).toEqual([
-        ['meter', 23_000],
-        ['old', 900],
-        ['panel', 400],
-      ]);
-      expect(page).toContain('23,000 (meter) + 900 (old) + 400 (panel) = 24,300 Wh\n');
-    },
-  );
+  test('tells each event once, in the order of time, and every Wh can be worked out by hand', {
+    tags: ['slow'],
+  }, async () => {
+    const { explained, page } = await explainSource();
+    expect(linesOf(page, 'What happened')).toEqual([
+      'glitch: low at 02:00:00 (0 Wh after 51,000 Wh) and no restart: left out',
+      'jitter: fell by no more than its jitter between 03:00:00 and 04:00:00; the high-water mark was held',
+      'reset: started again between 05:00:00 and 06:00:00 from 53,000 to 5,000 Wh: what it shows since then counts, 5,000 Wh',
+      'spike: impossibly high at 08:00:00 (90,000 Wh after 6,000 Wh): left out',
+      'rebase: jumped impossibly between 09:00:00 and 10:00:00 from 7,000 to 990,000 Wh and stayed: nothing is booked',
+      'rollover: passed its modulus between 12:00:00 and 13:00:00 from 996,000 to 1,000 Wh: 5,000 Wh are booked',
+    ]);
+    expect(linesOf(page, 'Sum')).toEqual([
+      '(53,000 - 50,000) + (7,000 - 0) + (996,000 - 990,000) + (3,000 + 4,000) = 23,000 Wh',
+    ]);
+    for (const one of explained.sources)
+      expect([one.source, handSum(one)]).toEqual([one.source, one.result!.energyWh]);
+    const energies = explained.sources.map(({ source, result }) => [source, result!.energyWh]);
+    expect(energies).toEqual([
+      ['meter', 23_000],
+      ['old', 900],
+      ['panel', 400],
+    ]);
+    expect(page).toContain('23,000 (meter) + 900 (old) + 400 (panel) = 24,300 Wh\n');
+  });
 
-  test('shows the readings of events and stretches, and which readings were not used and why', async () => {
+  test('shows the readings of events and stretches, and which readings were not used and why', {
+    tags: ['slow'],
+  }, async () => {
     const { page } = await explainSource('meter');
     const at = (line: string) => line.split(' | ').slice(0, -1).join(' | ');
     const lines = linesOf(page, 'Readings');
@@ -121,7 +121,7 @@ describe('a day with everything that can happen', () => {
     );
   });
 
-  test('lists the changes between versions with their causes', async () => {
+  test('lists the changes between versions with their causes', { tags: ['slow'] }, async () => {
     const { page } = await explainSource('meter');
     const versions = linesOf(page, 'Versions').map((line) =>
       line.replace(/(computed|landed) \S+ [\d:]+\d/, '$1 T'),
@@ -134,7 +134,9 @@ describe('a day with everything that can happen', () => {
     ]);
   });
 
-  test('shows power by the hour and unmeasured time, and with --all every part', async () => {
+  test('shows power by the hour and unmeasured time, and with --all every part', {
+    tags: ['slow'],
+  }, async () => {
     const { page, all } = await explainSource('panel');
     expect(linesOf(page, 'Energy by the hour')).toEqual([
       'From | To | Wh',
@@ -157,7 +159,9 @@ describe('a day with everything that can happen', () => {
     ]);
   });
 
-  test('shows for a daily register the value that it carried over from the day before', async () => {
+  test('shows for a daily register the value that it carried over from the day before', {
+    tags: ['slow'],
+  }, async () => {
     const { page } = await explainSource('old');
     expect(linesOf(page, 'What happened')).toEqual([
       'carry over: showed the day before from 00:00:00 to 05:00:00: no energy',

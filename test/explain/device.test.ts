@@ -5,7 +5,7 @@ import { explainDay } from '../../src/explain/explain-day.ts';
 import { type ExplainedDevice, explainedSchema } from '../../src/explain/explained-schema.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const DAY = '2026-06-01';
@@ -108,7 +108,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', async () => {
+test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', {
+  tags: ['slow'],
+}, async () => {
   const { explained, wholeDevice, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
     devices: [{ energyRole: 'grid_export' }],
     roles: [production, consumption, { device: 'house', source: 'feed', role: 'grid_export' }],
@@ -126,57 +128,55 @@ test('the energy of a device follows from its energyRole, and is incomplete if o
   );
 });
 
-test.runIf(isFull)(
-  'a total source counts alone, undeclared sources are left out, and sources of one role are added up',
-  async () => {
-    const total = await tell(days({ all: 60, solar: 1_000 }), {
-      devices: [{ totalSource: 'all' }],
-      roles: [production],
-    });
-    expect(total.wholeDevice).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
-    expect(reasons(total.wholeDevice)).toEqual({
-      all: [true, 60, 'the total source'],
-      solar: [false, 1_000, 'the total source all stands for the device'],
-    });
+test('a total source counts alone, undeclared sources are left out, and sources of one role are added up', {
+  tags: ['slow'],
+}, async () => {
+  const total = await tell(days({ all: 60, solar: 1_000 }), {
+    devices: [{ totalSource: 'all' }],
+    roles: [production],
+  });
+  expect(total.wholeDevice).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
+  expect(reasons(total.wholeDevice)).toEqual({
+    all: [true, 60, 'the total source'],
+    solar: [false, 1_000, 'the total source all stands for the device'],
+  });
 
-    const roof = { source: 'roof', role: 'production' };
-    const listed = await tell(days({ solar: 300, roof: 200, old: 50 }), {
-      devices: [{ sources: ['solar', 'roof'] }],
-      roles: [production, roof, { source: 'old', role: 'production' }],
-    });
-    expect(listed.wholeDevice).toMatchObject({
-      rule: 'one_role',
+  const roof = { source: 'roof', role: 'production' };
+  const listed = await tell(days({ solar: 300, roof: 200, old: 50 }), {
+    devices: [{ sources: ['solar', 'roof'] }],
+    roles: [production, roof, { source: 'old', role: 'production' }],
+  });
+  expect(listed.wholeDevice).toMatchObject({
+    rule: 'one_role',
+    role: 'production',
+    energyWh: 500,
+    flags: [],
+  });
+  expect(reasons(listed.wholeDevice).old).toEqual([
+    false,
+    50,
+    'the setting sources of the device does not name it',
+  ]);
+  expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
+});
+
+test('a source with a role on other days lacks one on this day only if it has energy on it', {
+  tags: ['slow'],
+}, async () => {
+  const settings = {
+    devices: [{}],
+    roles: ['silent', 'late'].map((source) => ({
+      device: 'house',
+      source,
       role: 'production',
-      energyWh: 500,
-      flags: [],
-    });
-    expect(reasons(listed.wholeDevice).old).toEqual([
-      false,
-      50,
-      'the setting sources of the device does not name it',
-    ]);
-    expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
-  },
-);
-
-test.runIf(isFull)(
-  'a source with a role on other days lacks one on this day only if it has energy on it',
-  async () => {
-    const settings = {
-      devices: [{}],
-      roles: ['silent', 'late'].map((source) => ({
-        device: 'house',
-        source,
-        role: 'production',
-        from: '2026-07-01',
-      })),
-    };
-    const { wholeDevice } = await tell(days({ odd: 7, late: 5 }), settings);
-    expect(wholeDevice.flags).toEqual([
-      { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
-    ]);
-  },
-);
+      from: '2026-07-01',
+    })),
+  };
+  const { wholeDevice } = await tell(days({ odd: 7, late: 5 }), settings);
+  expect(wholeDevice.flags).toEqual([
+    { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
+  ]);
+});
 
 // The test above adds sources up, and rollup/golden.test.ts has device days of several sources.
 test.runIf(isSoak)(
@@ -193,7 +193,7 @@ test.runIf(isSoak)(
   },
 );
 
-test.runIf(isFull)('of a net register the device counts the rises, or the falls', async () => {
+test('of a net register the device counts the rises, or the falls', { tags: ['slow'] }, async () => {
   const values = [0, 500, 400, 900, 300];
   const net = Array.from({ length: 97 }, (_, index): CaseReading => {
     const value =
@@ -211,7 +211,9 @@ test.runIf(isFull)('of a net register the device counts the rises, or the falls'
   expect(reasons(fallen.wholeDevice)).toEqual({ grid: [true, 700, 'counts as grid_export where it falls'] });
 });
 
-test('a day that is not over is explained, and a day that has not begun is not', async () => {
+test('a day that is not over is explained, and a day that has not begun is not', {
+  tags: ['slow'],
+}, async () => {
   const startMs = Date.parse(`${DAY}T00:00:00Z`);
   const outcomeAt = async (nowMs: number) => {
     const { outcome, text } = (await tell(days({ a: 100 }), {}, nowMs)).explained;

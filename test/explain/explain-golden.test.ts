@@ -30,7 +30,7 @@ const methods = new Set<string>();
 const chosenSites = isSoak ? sites : sites.filter(([timezone]) => timezone === 'Europe/Paris');
 
 describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _first, cases) => {
-  test('can be computed again by hand from the explanation of their days', async () => {
+  test('can be computed again by hand from the explanation of their days', { tags: ['slow'] }, async () => {
     const shard = await openTestShard();
     await landReadings(shard, cases.flatMap(ownReadings));
     await rollUpSite(shard, siteOf(cases));
@@ -77,6 +77,6 @@ describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _firs
   });
 });
 
-test('every method was among them', () => {
+test('every method was among them', { tags: ['slow'] }, () => {
   expect([...methods].sort()).toEqual(['daily_energy', 'interval_energy', 'power_curve', 'total_energy']);
 });

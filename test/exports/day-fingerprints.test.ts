@@ -34,7 +34,9 @@ const rows: Row[] = [
   [1, 'b', 0, 0],
 ];
 
-test('a day has the number of its rows and its energy, and the total is null only if no energy is known', async () => {
+test('a day has the number of its rows and its energy, and the total is null only if no energy is known', {
+  tags: ['slow'],
+}, async () => {
   const { days, totalWh } = await read([...rows, [2, 'a', 24, null]]);
   expect(days.map(({ day, rows: count, energyWh }) => [day, count, energyWh])).toEqual([
     ['2026-11-01', 3, 12],

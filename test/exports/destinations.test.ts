@@ -30,7 +30,7 @@ const credentials = {
   region: 'eu-west-1',
 };
 
-test('a file is put into a bucket once, signed, and looked at there', async () => {
+test('a file is put into a bucket once, signed, and looked at there', { tags: ['slow'] }, async () => {
   const s3 = await startS3Server(credentials);
   const at = await openExportFixture([
     {
@@ -51,7 +51,9 @@ test('a file is put into a bucket once, signed, and looked at there', async () =
   expect(readdirSync(at.ledger().outbox)).toEqual([]);
 });
 
-test('if a bucket refuses a file or has another one, the file stays in the outbox, and no error contains a secret', async () => {
+test('if a bucket refuses a file or has another one, the file stays in the outbox, and no error contains a secret', {
+  tags: ['slow'],
+}, async () => {
   const s3 = await startS3Server(credentials);
   const wrong = { ...credentials, secretAccessKey: 'not-the-secret-at-all' };
   const at = await openExportFixture([
@@ -81,7 +83,9 @@ test('if a bucket refuses a file or has another one, the file stays in the outbo
   expect((await at.ledger('export2').runs())[0]).toMatchObject({ state: 'delivered', attempts: 3 });
 });
 
-test('a webhook that fails gets the same bytes again with the same key and a signature', async () => {
+test('a webhook that fails gets the same bytes again with the same key and a signature', {
+  tags: ['slow'],
+}, async () => {
   const webhook = await startWebhookServer();
   const at = await openExportFixture([
     {
@@ -138,7 +142,9 @@ test('a webhook that fails gets the same bytes again with the same key and a sig
   expect(JSON.stringify(ended)).not.toMatch(/hidden|shared-secret/);
 });
 
-test('a destination that does not answer is retried at growing intervals, and other exports continue', async () => {
+test('a destination that does not answer is retried at growing intervals, and other exports continue', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([
     { id: 'unreachable', destination: { webhook: { url: 'http://127.0.0.1:1/' } }, schedule: '0 6 * * *' },
     { id: 'fine', schedule: '0 6 * * *' },
@@ -166,7 +172,7 @@ test('a destination that does not answer is retried at growing intervals, and ot
   expect(Date.parse(last!.nextAttemptAt!) - Date.parse(last!.lastError!.at)).toBe(HOUR_MS);
 });
 
-test('a run that fails does not hold up the later runs of its export', async () => {
+test('a run that fails does not hold up the later runs of its export', { tags: ['slow'] }, async () => {
   const webhook = await startWebhookServer();
   const at = await openExportFixture([
     { destination: { webhook: { url: webhook.url } }, schedule: '0 6 * * *' },
@@ -183,7 +189,9 @@ test('a run that fails does not hold up the later runs of its export', async () 
   ]);
 });
 
-test('a folder that cannot be written is reported and gets its file later, and a lost outbox is made again', async () => {
+test('a folder that cannot be written is reported and gets its file later, and a lost outbox is made again', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([{}]);
   await storeDays(at.shard, [day]);
   await at.publish();

@@ -21,7 +21,7 @@ import { openMorning, textOf } from './morning-fixture.ts';
 
 const signal = new AbortController().signal;
 
-test('the mail of a day that is not perfect is the sample of the page', async () => {
+test('the mail of a day that is not perfect is the sample of the page', { tags: ['slow'] }, async () => {
   const { exports, server, lake, config, dataDir } = await openMorning();
   const { run } = await exports.run('morning', { corrected: false }, signal);
   expect(run.delivered?.to).toBe('mail to ada@example.com');
@@ -122,7 +122,7 @@ test('a mail is about the open gaps of its day', async () => {
   ]);
 });
 
-test('a workgroup that never had a gap has none in its mail', async () => {
+test('a workgroup that never had a gap has none in its mail', { tags: ['slow'] }, async () => {
   const { shard, publish, lake, config } = await openExportFixture([]);
   await landReadings(shard, [{ event_time: '2026-11-19T12:00:00Z', device: deviceId(1), data: { wh: 1 } }]);
   await publish();

@@ -8,7 +8,9 @@ import { openExportFixture } from './exports-fixture.ts';
 const run = { corrected: false };
 const signal = new AbortController().signal;
 
-test('a day is written as CSV that a spreadsheet reads, and nothing in it is a formula', async () => {
+test('a day is written as CSV that a spreadsheet reads, and nothing in it is a formula', {
+  tags: ['slow'],
+}, async () => {
   const names = [
     { id: deviceId(1), name: '=SUM(A1)' },
     { id: deviceId(2), name: 'Hall, "east"' },

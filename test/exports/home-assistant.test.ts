@@ -40,7 +40,9 @@ const rowsOf = ({ imported }: HomeAssistantServer, of = id) => Object.fromEntrie
 const sent = ({ commands }: HomeAssistantServer) =>
   commands.filter(({ type }) => type === 'recorder/import_statistics');
 
-test('each known day that is over is a row with its energy and the sum of all days', async () => {
+test('each known day that is over is a row with its energy and the sum of all days', {
+  tags: ['slow'],
+}, async () => {
   const { server, at } = await openHome();
   const { run: done } = await run(at);
   expect(done.delivered!.to).toBe(
@@ -65,7 +67,9 @@ test('each known day that is over is a row with its energy and the sum of all da
   expect(sent(server)).toHaveLength(1);
 });
 
-test('a restated day changes the sums from it on, and a day that is unknown again has no energy', async () => {
+test('a restated day changes the sums from it on, and a day that is unknown again has no energy', {
+  tags: ['slow'],
+}, async () => {
   const { server, at } = await openHome();
   await run(at);
   await storeDays(at.shard, [{ ...days[1]!, energyWh: 2_001 }]);
@@ -97,7 +101,9 @@ test('a restated day changes the sums from it on, and a day that is unknown agai
   expect(sent(server)).toHaveLength(messages);
 });
 
-test('a delivery that is interrupted continues after a restart, and does not begin again', async () => {
+test('a delivery that is interrupted continues after a restart, and does not begin again', {
+  tags: ['slow'],
+}, async () => {
   const { server, at } = await openHome();
   await storeDays(at.shard, [{ day: '2026-11-19', device: 2, energyWh: 10 }]);
   await at.publish();
@@ -129,7 +135,9 @@ test('a message has at most 1,000 days, and the sum continues in the next one', 
   expect(await sendDailySums(homeAssistant, series, told)).toBe(0);
 });
 
-test('a refused token or command says what to do, is tried again, and is never shown', async () => {
+test('a refused token or command says what to do, is tried again, and is never shown', {
+  tags: ['slow'],
+}, async () => {
   const { server, at } = await openHome();
   const { token } = server;
   server.token = 'another-token';
@@ -176,7 +184,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('an answer that is not understood changes no statistics', async () => {
+test('an answer that is not understood changes no statistics', { tags: ['slow'] }, async () => {
   const { server, at } = await openHome();
   server.rows = { [id]: [{ start: 'yesterday', sum: 'much' }] };
   await expect(run(at)).rejects.toThrow('something that is not understood');
@@ -185,7 +193,9 @@ test('an answer that is not understood changes no statistics', async () => {
   expect(rowsOf(server)['2026-11-18T23:00:00.000Z']).toEqual({ state: 4, sum: 17.346 });
 });
 
-test('where days begin at half past an hour, a row is at the first full hour of its day', async () => {
+test('where days begin at half past an hour, a row is at the first full hour of its day', {
+  tags: ['slow'],
+}, async () => {
   const { server, at } = await openHome('Asia/Kolkata');
   await run(at);
   expect(Object.keys(rowsOf(server))[0]).toBe('2026-11-15T19:00:00.000Z');

@@ -80,7 +80,9 @@ async function openFiles() {
 const range = 'startDate=2026-05-01&endDate=2026-05-03';
 const days = '2026-05-01_to_2026-05-03';
 
-test('meter data, budgets, reconciliation and variance are exported as their endpoints answer', async () => {
+test('meter data, budgets, reconciliation and variance are exported as their endpoints answer', {
+  tags: ['slow'],
+}, async () => {
   const at = await openFiles();
   const json = async (input: Partial<ExportInput>) =>
     JSON.parse((await at.write({ ...input, format: 'json' }, days)).bytes.toString());
@@ -161,7 +163,9 @@ test('meter data, budgets, reconciliation and variance are exported as their end
   );
 });
 
-test('a variance is outdated if a reading or budget of its days has changed, and not for other days', async () => {
+test('a variance is outdated if a reading or budget of its days has changed, and not for other days', {
+  tags: ['slow'],
+}, async () => {
   const at = await openFiles();
   const opened = at.openOne({ site: 'Halle Ost' });
   const ledger = openFolderLedger(at.dataDir, 'one');

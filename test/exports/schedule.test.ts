@@ -75,7 +75,9 @@ test('a period is parsed from its name, and other texts are refused', () => {
     expect(parsePeriod(text)).toBeUndefined();
 });
 
-test('a daily export runs once a day at its time, also when the clock changes', async () => {
+test('a daily export runs once a day at its time, also when the clock changes', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([{ schedule: '30 2 * * *' }], { timezone: 'Europe/Berlin' });
   const first = '2026-03-27';
   await storeDays(
@@ -102,7 +104,9 @@ test('a daily export runs once a day at its time, also when the clock changes', 
   ]);
 });
 
-test('a new export may start at once, and periods before it was configured are not exported', async () => {
+test('a new export may start at once, and periods before it was configured are not exported', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([
     { schedule: '0 12 * * *' },
     { id: 'earlier', schedule: '58 11 * * *' },
@@ -116,7 +120,9 @@ test('a new export may start at once, and periods before it was configured are n
   expect(await at.ledger('earlier').runs()).toEqual([]);
 });
 
-test('an export whose ledger is damaged fails its turn with the reason, and the others run', async () => {
+test('an export whose ledger is damaged fails its turn with the reason, and the others run', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([
     { id: 'broken', schedule: '0 12 * * *' },
     { id: 'whole', schedule: '0 12 * * *' },
@@ -130,7 +136,9 @@ test('an export whose ledger is damaged fails its turn with the reason, and the 
   expect((await at.ledger('whole').runs()).map(({ state }) => state)).toEqual(['delivered']);
 });
 
-test('energy that has changed since marks the files of its days, until it is as before or a correction went out', async () => {
+test('energy that has changed since marks the files of its days, until it is as before or a correction went out', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([{ range: 'last_7_days' }, { id: 'other' }]);
   const week = (energyWh: number) => [
     { day: '2026-11-15', device: 1, energyWh: 100 },
@@ -179,7 +187,9 @@ test('energy that has changed since marks the files of its days, until it is as 
   expect((await compare(week(260)))[1]).toEqual({ revision: 2, days: undefined });
 });
 
-test('a period that is not over, or was delivered, is not exported by hand; an export that is stopped has not failed', async () => {
+test('a period that is not over, or was delivered, is not exported by hand; an export that is stopped has not failed', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([{}]);
   await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
   await at.publish();
@@ -198,7 +208,9 @@ test('a period that is not over, or was delivered, is not exported by hand; an e
   expect(await at.ledger().runs()).toHaveLength(1);
 });
 
-test('the state of an export follows its ledger, even if a person has delivered a failed file meanwhile', async () => {
+test('the state of an export follows its ledger, even if a person has delivered a failed file meanwhile', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([{}]);
   const runOf = (day: string, more: Partial<ExportRun>): ExportRun => ({
     format: 1,

@@ -71,7 +71,7 @@ test.each([
   ['between the delivery and its note', true],
 ])(
   'a process that is killed %s is continued on another machine with the same file and key',
-  { timeout },
+  { tags: ['slow'], timeout },
   async (_, isTaken) => {
     const receiver = await startReceiver();
     const at = await openExportFixture([{ destination: { webhook: { url: receiver.url } } }]);
@@ -145,7 +145,10 @@ function machine(at: ExportFixture, bucket: string, holder: string) {
   return { ...exports, turn: () => exports.work(WORKGROUP, signal) };
 }
 
-test('two machines that both think they own a workgroup deliver each file once', { timeout }, async () => {
+test('two machines that both think they own a workgroup deliver each file once', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const receiver = await startReceiver();
   const destination = { webhook: { url: receiver.url } };
   const at = await openExportFixture([
@@ -174,6 +177,7 @@ test('two machines that both think they own a workgroup deliver each file once',
 });
 
 test('a claimed run without a file is continued, and the later changes of delivered days are known everywhere', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const at = await openExportFixture([{}]);
@@ -210,7 +214,9 @@ test('a claimed run without a file is continued, and the later changes of delive
   expect(corrected.run).toMatchObject({ revision: 2, file: { energyWh: 20_000 } });
 });
 
-test('a process that was stopped cannot store a state, even if the numbers after its own are deleted', async () => {
+test('a process that was stopped cannot store a state, even if the numbers after its own are deleted', {
+  tags: ['slow'],
+}, async () => {
   const at = await openExportFixture([{}]);
   await storeDays(at.shard, [day]);
   await at.publish();

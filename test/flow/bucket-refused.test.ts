@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readings, sendReadings, startBucketServices } from '../support/bucket-services.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
 import type { ProcessRole, ServiceProcess } from '../support/service-process.ts';
 import { startUnconditionalProxy } from '../support/unconditional-proxy.ts';
 import { until } from '../support/until.ts';
 
-test.runIf(isFull && !s3Missing).each<ProcessRole>(['up', 'worker'])(
+test.skipIf(s3Missing).each<ProcessRole>(['up', 'worker'])(
   'a store that ignores conditions is refused at the start, with the reason (%s)',
+  { tags: ['slow'] },
   async (role) => {
     const { create, store } = await startBucketServices(startUnconditionalProxy);
     const { code, stderr } = await startIn(await create({}, role), role);
@@ -22,8 +23,9 @@ test.runIf(isFull && !s3Missing).each<ProcessRole>(['up', 'worker'])(
   },
 );
 
-test.runIf(isFull && !s3Missing)(
+test.skipIf(s3Missing)(
   'a wrong key of the bucket is named at the first start, and not only that revoked tokens cannot be read',
+  { tags: ['slow'] },
   async () => {
     const { create, s3 } = await startBucketServices();
     const { timeouts: _, ...settings } = s3;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../support/load-config.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
@@ -50,50 +50,49 @@ const twoDays = [
   { day: '2024-07-02', wh: 1200 },
 ];
 
-test.runIf(isFull)(
-  'without a service: a dry run tells the mapping and lands nothing, the import makes the energy, once',
-  async () => {
-    const cwd = folderOf(577);
-    const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
-    expect(dry).toMatchObject({ code: 0, stderr: '' });
-    expect(dry.stdout).toContain(
-      '# log.csv: 577 rows, 0 rejected, from 2024-06-30T22:00:00.000Z to 2024-07-02T22:00:00.000Z\n',
-    );
-    const mapping = parse(dry.stdout);
-    expect(mapping).toMatchObject({
-      time: { column: 'Zeit', zone: 'Europe/Berlin' },
-      device: { id: DEVICE },
-      fields: { 'Total Wh': 'total_wh' },
-      decimal: ',',
-    });
-    const config = loadConfig({ cwd, environment: {} });
-    expect(await queryLake(config, 'home', energy)).toBeUndefined();
+test('without a service: a dry run tells the mapping and lands nothing, the import makes the energy, once', {
+  tags: ['slow'],
+}, async () => {
+  const cwd = folderOf(577);
+  const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
+  expect(dry).toMatchObject({ code: 0, stderr: '' });
+  expect(dry.stdout).toContain(
+    '# log.csv: 577 rows, 0 rejected, from 2024-06-30T22:00:00.000Z to 2024-07-02T22:00:00.000Z\n',
+  );
+  const mapping = parse(dry.stdout);
+  expect(mapping).toMatchObject({
+    time: { column: 'Zeit', zone: 'Europe/Berlin' },
+    device: { id: DEVICE },
+    fields: { 'Total Wh': 'total_wh' },
+    decimal: ',',
+  });
+  const config = loadConfig({ cwd, environment: {} });
+  expect(await queryLake(config, 'home', energy)).toBeUndefined();
 
-    // Its output is a mapping file.
-    writeFileSync(
-      join(cwd, 'mapping.yaml'),
-      dry.stdout.replace(/^device:\n {2}id: .*$/m, 'device:\n  column: Gerät'),
-    );
-    const command = ['import', '*.csv', ...to, '--mapping', 'mapping.yaml', '--json'];
-    const first = await runCommand(command, { cwd });
-    expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(JSON.parse(first.stdout)).toMatchObject({
-      files: [
-        {
-          path: join(cwd, 'log.csv'),
-          outcome: { kind: 'landed', counts: { rowsLanded: 577, rowsRejected: 0 } },
-        },
-      ],
-    });
-    expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
+  // Its output is a mapping file.
+  writeFileSync(
+    join(cwd, 'mapping.yaml'),
+    dry.stdout.replace(/^device:\n {2}id: .*$/m, 'device:\n  column: Gerät'),
+  );
+  const command = ['import', '*.csv', ...to, '--mapping', 'mapping.yaml', '--json'];
+  const first = await runCommand(command, { cwd });
+  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(first.stdout)).toMatchObject({
+    files: [
+      {
+        path: join(cwd, 'log.csv'),
+        outcome: { kind: 'landed', counts: { rowsLanded: 577, rowsRejected: 0 } },
+      },
+    ],
+  });
+  expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
 
-    const words = await runCommand(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
-    expect(words.stdout).toMatch(
-      /^log.csv: nothing to do, already imported at .* \(577 rows, 0 rejected\)\n\n/,
-    );
-    expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
-  },
-);
+  const words = await runCommand(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
+  expect(words.stdout).toMatch(
+    /^log.csv: nothing to do, already imported at .* \(577 rows, 0 rejected\)\n\n/,
+  );
+  expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
+});
 
 /** Two tables of three days each in March and April, with a kWh an hour, beside text and a voltage. */
 function wideCsv(): string {
@@ -107,25 +106,25 @@ function wideCsv(): string {
   return `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n${lines.join('\n')}\n`;
 }
 
-test.runIf(isFull)(
-  'an import reports its fields, its accepted and rejected readings, and the energy by month of its own devices, sources and days',
-  async () => {
-    const cwd = tempDir();
-    const energyStreams = [
-      { table: 'solar', field: 'Zähler (kWh)', method: 'total_energy' as const, unit: 'kWh' },
-      { table: 'solar', field: 'Spannung (V)', method: 'power_curve' as const, unit: 'W', multiplier: 4 },
-    ];
-    configure(cwd, energyStreams);
-    const [one, two] = ['one.csv', 'two.csv'];
-    writeFileSync(join(cwd, one), wideCsv());
-    // The last values are impossible: a negative register, and a voltage of 32767, which means "no value".
-    writeFileSync(
-      join(cwd, two),
-      `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n2026-04-02 00:00;572;230;OK\n2026-04-02 01:00;-1;32767;OK\n`,
-    );
-    const { code, stdout, stderr } = await runCommand(['import', one, two, ...to], { cwd });
-    expect([code, stderr.includes('WARNING')]).toEqual([0, false]);
-    expect(stdout).toBe(`one.csv: 72 rows, 0 rejected
+test('an import reports its fields, its accepted and rejected readings, and the energy by month of its own devices, sources and days', {
+  tags: ['slow'],
+}, async () => {
+  const cwd = tempDir();
+  const energyStreams = [
+    { table: 'solar', field: 'Zähler (kWh)', method: 'total_energy' as const, unit: 'kWh' },
+    { table: 'solar', field: 'Spannung (V)', method: 'power_curve' as const, unit: 'W', multiplier: 4 },
+  ];
+  configure(cwd, energyStreams);
+  const [one, two] = ['one.csv', 'two.csv'];
+  writeFileSync(join(cwd, one), wideCsv());
+  // The last values are impossible: a negative register, and a voltage of 32767, which means "no value".
+  writeFileSync(
+    join(cwd, two),
+    `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n2026-04-02 00:00;572;230;OK\n2026-04-02 01:00;-1;32767;OK\n`,
+  );
+  const { code, stdout, stderr } = await runCommand(['import', one, two, ...to], { cwd });
+  expect([code, stderr.includes('WARNING')]).toEqual([0, false]);
+  expect(stdout).toBe(`one.csv: 72 rows, 0 rejected
 two.csv: 2 rows, 0 rejected
 
 Field         Values  Read by                              Taken  Rejected
@@ -139,58 +138,57 @@ Month    Source      kWh  Devices  Days
 2026-03  default  48.000        1     2
 2026-04  default  24.000        1     1
 `);
-    // The printed energy is the energy of the lake.
-    const config = loadConfig({ cwd, environment: {} });
-    const days = await queryLake(config, 'home', energy);
-    expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
-    const status = await runCommand(['status'], { cwd });
-    expect(status.stdout).toContain(
-      ', 72 rows; 144 readings accepted; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
-    );
+  // The printed energy is the energy of the lake.
+  const config = loadConfig({ cwd, environment: {} });
+  const days = await queryLake(config, 'home', energy);
+  expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
+  const status = await runCommand(['status'], { cwd });
+  expect(status.stdout).toContain(
+    ', 72 rows; 144 readings accepted; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
+  );
 
-    // The energy of an import is the energy of its own devices, sources and days.
-    configure(cwd, [...energyStreams, ...home.energyStreams]);
-    const other = '0b0e7c1e-0000-4000-8000-000000000002';
-    /** Hourly registers of this many days from 1 March on, with this many Wh an hour. */
-    const rowsOf = (device: string, source: string, days: number, wh: number) =>
-      Array.from({ length: 24 * days + 1 }, (_, hour) => {
-        const time = new Date(Date.UTC(2026, 2, 1, -1) + hour * 3_600_000).toISOString();
-        return `${time},${device},${source},${1_000 + wh * hour}\n`;
-      });
-    const file = (name: string, rows: string[]) =>
-      writeFileSync(join(cwd, name), `time,device,source,total_wh\n${rows.join('')}`);
-    // The last reading is impossible: a negative register.
-    file('all.csv', [
-      ...rowsOf(DEVICE, 'roof', 5, 100),
-      ...rowsOf(DEVICE, 'shed', 5, 10),
-      ...rowsOf(other, 'shed', 5, 200),
-      `2026-03-09T00:00:00Z,${other},shed,-1\n`,
-    ]);
-    const told = async (name: string) =>
-      JSON.parse((await runCommand(['import', name, ...to, '--json'], { cwd })).stdout);
-    expect(await told('all.csv')).toMatchObject({
-      table: 'solar',
-      fields: [
-        { field: 'total_wh', values: 364, streams: [{ position: 2, taken: 363 }], rejected: { negative: 1 } },
-      ],
-      months: [
-        { month: '2026-03', source: 'roof', energyWh: 12_000, devices: 1, days: 5 },
-        { month: '2026-03', source: 'shed', energyWh: 25_200, devices: 2, days: 5 },
-      ],
-      warnings: [],
+  // The energy of an import is the energy of its own devices, sources and days.
+  configure(cwd, [...energyStreams, ...home.energyStreams]);
+  const other = '0b0e7c1e-0000-4000-8000-000000000002';
+  /** Hourly registers of this many days from 1 March on, with this many Wh an hour. */
+  const rowsOf = (device: string, source: string, days: number, wh: number) =>
+    Array.from({ length: 24 * days + 1 }, (_, hour) => {
+      const time = new Date(Date.UTC(2026, 2, 1, -1) + hour * 3_600_000).toISOString();
+      return `${time},${device},${source},${1_000 + wh * hour}\n`;
     });
-    // The other source of the device, the other device and the later days are not part of this import.
-    file('shed.csv', rowsOf(DEVICE, 'shed', 2, 10));
-    const shed = await told('shed.csv');
-    expect(shed).toMatchObject({
-      fields: [{ values: 49, streams: [{ taken: 49 }] }],
-      firstDay: '2026-03-01',
-      lastDay: '2026-03-03',
-      devices: 1,
-    });
-    expect(shed.months).toEqual([{ month: '2026-03', source: 'shed', energyWh: 720, devices: 1, days: 3 }]);
-  },
-);
+  const file = (name: string, rows: string[]) =>
+    writeFileSync(join(cwd, name), `time,device,source,total_wh\n${rows.join('')}`);
+  // The last reading is impossible: a negative register.
+  file('all.csv', [
+    ...rowsOf(DEVICE, 'roof', 5, 100),
+    ...rowsOf(DEVICE, 'shed', 5, 10),
+    ...rowsOf(other, 'shed', 5, 200),
+    `2026-03-09T00:00:00Z,${other},shed,-1\n`,
+  ]);
+  const told = async (name: string) =>
+    JSON.parse((await runCommand(['import', name, ...to, '--json'], { cwd })).stdout);
+  expect(await told('all.csv')).toMatchObject({
+    table: 'solar',
+    fields: [
+      { field: 'total_wh', values: 364, streams: [{ position: 2, taken: 363 }], rejected: { negative: 1 } },
+    ],
+    months: [
+      { month: '2026-03', source: 'roof', energyWh: 12_000, devices: 1, days: 5 },
+      { month: '2026-03', source: 'shed', energyWh: 25_200, devices: 2, days: 5 },
+    ],
+    warnings: [],
+  });
+  // The other source of the device, the other device and the later days are not part of this import.
+  file('shed.csv', rowsOf(DEVICE, 'shed', 2, 10));
+  const shed = await told('shed.csv');
+  expect(shed).toMatchObject({
+    fields: [{ values: 49, streams: [{ taken: 49 }] }],
+    firstDay: '2026-03-01',
+    lastDay: '2026-03-03',
+    devices: 1,
+  });
+  expect(shed.months).toEqual([{ month: '2026-03', source: 'shed', energyWh: 720, devices: 1, days: 3 }]);
+});
 
 test.runIf(isSoak)(
   'an import that gives no energy warns: without any used field it suggests lines of configuration, otherwise it says why',
@@ -289,7 +287,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', async () => {
+test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', {
+  tags: ['slow'],
+}, async () => {
   const cwd = folderOf(10);
   for (const [workgroup, table, told] of [
     ['nobody', 'solar', '--workgroup: "nobody" is not configured'],

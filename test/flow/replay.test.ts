@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { ReplayResult } from '../../src/cli/replay/replay-cases.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -11,29 +11,28 @@ import { tempDir } from '../support/temp-dir.ts';
 const goldenFile = join(import.meta.dirname, '..', 'golden', 'energy-cases.json');
 
 describe('wattline replay', () => {
-  test.runIf(isFull)(
-    'gives the golden cases through ingest, stream, poll, land, roll up, publish and report',
-    async () => {
-      const all: Array<{ id: string; readings: unknown[]; expected: Record<string, number> }> = JSON.parse(
-        readFileSync(goldenFile, 'utf8'),
-      );
-      const named = all.filter(({ id }) => id === 'sentinels' || id === 'sources-add-up');
-      // test/rollup/golden.test.ts has all of them.
-      const cases = isSoak ? all : named;
-      const cwd = tempDir();
-      writeFileSync(join(cwd, 'cases.json'), JSON.stringify(cases));
-      const { code, stdout } = await runCli(['replay', 'cases.json', '--json'], { cwd });
-      expect(code).toBe(0);
-      const results: Record<string, ReplayResult> = JSON.parse(stdout);
-      for (const { id, readings, expected } of cases) {
-        const { days, bySource, messages } = results[id]!;
-        expect([id, messages, sums(days)]).toEqual([id, readings.length, expected]);
-        expect([id, sums(bySource)]).toEqual([id, expected]);
-      }
-      expect(results.sentinels!.rejected).toBe(3);
-      expect(Object.values(results['sources-add-up']!.bySource['2024-06-01']!).sort()).toEqual([4000, 6000]);
-    },
-  );
+  test('gives the golden cases through ingest, stream, poll, land, roll up, publish and report', {
+    tags: ['slow'],
+  }, async () => {
+    const all: Array<{ id: string; readings: unknown[]; expected: Record<string, number> }> = JSON.parse(
+      readFileSync(goldenFile, 'utf8'),
+    );
+    const named = all.filter(({ id }) => id === 'sentinels' || id === 'sources-add-up');
+    // test/rollup/golden.test.ts has all of them.
+    const cases = isSoak ? all : named;
+    const cwd = tempDir();
+    writeFileSync(join(cwd, 'cases.json'), JSON.stringify(cases));
+    const { code, stdout } = await runCli(['replay', 'cases.json', '--json'], { cwd });
+    expect(code).toBe(0);
+    const results: Record<string, ReplayResult> = JSON.parse(stdout);
+    for (const { id, readings, expected } of cases) {
+      const { days, bySource, messages } = results[id]!;
+      expect([id, messages, sums(days)]).toEqual([id, readings.length, expected]);
+      expect([id, sums(bySource)]).toEqual([id, expected]);
+    }
+    expect(results.sentinels!.rejected).toBe(3);
+    expect(Object.values(results['sources-add-up']!.bySource['2024-06-01']!).sort()).toEqual([4000, 6000]);
+  });
 
   test.runIf(isSoak)(
     'reads a folder with a packed table, in file order, with empty cells, text and devices left out',

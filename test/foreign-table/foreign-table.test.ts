@@ -5,7 +5,7 @@ import { openReader } from '../../src/import/open-reader.ts';
 import { formatLocal, HOUR_MS, MINUTE_MS, zoneOffsets } from '../../src/lib/time.ts';
 import { RefusedFile } from '../../src/upload/refusals.ts';
 import { fileOf, preview, testWorkgroup } from '../import/import-fixture.ts';
-import { isFull, isSoak, rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { readMeters } from '../upload/upload-fixture.ts';
 
 const zones = ['Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Etc/UTC'];
@@ -124,7 +124,9 @@ test.runIf(isSoak)(
   },
 );
 
-test.runIf(isFull)('an import guesses the same encoding, delimiter, heading, numbers and times', async () => {
+test('an import guesses the same encoding, delimiter, heading, numbers and times', {
+  tags: ['slow'],
+}, async () => {
   await fc.assert(
     fc.asyncProperty(tables, async (table) => {
       const path = fileOf('table.csv', bytesOf(table));

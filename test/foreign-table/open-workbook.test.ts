@@ -144,7 +144,7 @@ test('the limit of unpacked bytes is for all files together', async () => {
   expect(await archive.read('c')).toBeUndefined();
 });
 
-test('a small file cannot have any number of cells, rows or characters', async () => {
+test('a small file cannot have any number of cells, rows or characters', { tags: ['slow'] }, async () => {
   const tooMany = 'has too many cells, or texts that are too long; save the rows you need as CSV';
   await expect(rowsOf(workbookOf({ Data: '<row><c r="XFD1"/></row>'.repeat(1_001) }))).rejects.toThrow(
     tooMany,
@@ -161,7 +161,9 @@ test('a small file cannot have any number of cells, rows or characters', async (
   ]);
 });
 
-test('a small file cannot declare any number of texts, sheets, relations or formats', async () => {
+test('a small file cannot declare any number of texts, sheets, relations or formats', {
+  tags: ['slow'],
+}, async () => {
   const empty = (name: string) => `<${name}/>`.repeat(100_001);
   const texts = { 'xl/sharedStrings.xml': `<sst>${'<si/>'.repeat(1_001)}</sst>` };
   await expect(rowsOf(workbookOf({ Data: '' }, texts))).rejects.toThrow('has more than 1,000 elements si');

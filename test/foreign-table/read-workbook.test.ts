@@ -29,7 +29,7 @@ test('without a name the first visible sheet with rows is read, with the columns
   );
 });
 
-test('a sheet may have 20 million cells, with those that are empty', async () => {
+test('a sheet may have 20 million cells, with those that are empty', { tags: ['slow'] }, async () => {
   // A row has 16,384 cells. 1,220 of them are 19,988,480 cells.
   const wide = (rows: number) =>
     fileOf(workbookOf({ Wide: '<row><c r="XFD1"><v>1</v></c></row>'.repeat(rows) }));

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { connectHomeAssistant } from '../../src/home-assistant/connect-home-assistant.ts';
 import { type HomeAssistantServer, startHomeAssistant } from '../support/home-assistant.ts';
 import { blocksOf } from '../support/readme.ts';
-import { isFull } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -60,47 +59,46 @@ test('a preview shows the rows of a month, and names it after Home Assistant and
   ]);
 });
 
-test.runIf(isFull)(
-  'an import continues after an interruption, and the same statistics are imported once',
-  async () => {
-    const { server, cwd, args } = await openHome();
-    const range = [...args, '--map', 'ha.yaml', '--until', '2026-01-03'];
-    // The connection ends while the last day is read.
-    let asked = 0;
-    server.onCommand = ({ type }, socket) => {
-      if (type === 'recorder/statistics_during_period') asked += 1;
-      if (asked === 4) socket.terminate();
-    };
-    const cut = await runCommand(range, { cwd });
-    expect(cut.code).not.toBe(0);
-    expect(cut.stderr).toContain('has ended the connection');
-    delete server.onCommand;
-    const json = async (run = runCommand) => JSON.parse((await run([...range, '--json'], { cwd })).stdout);
-    const first = await json(runCli);
-    expect(first).toMatchObject({
-      files: [
-        {
-          path: monthPath(server),
-          outcome: { kind: 'landed', counts: { rowsLanded: 96 } },
-        },
-        ...['01', '02', '03'].map((day) => ({
-          path: expect.stringContaining(`2026-01-${day}.csv`),
-          outcome: { kind: 'landed', counts: { rowsLanded: 48, rowsRejected: 0 } },
-        })),
-      ],
-    });
-    // 5 days of 12 kWh without the first hour, because no reading shows its start, and 9.6 kWh a day by the
-    // power.
-    const sum = (wanted: string) =>
-      first.months
-        .filter(({ source }: { source: string }) => source === wanted)
-        .reduce((total: number, { energyWh }: { energyWh: number }) => total + energyWh, 0);
-    expect([sum('pv'), sum('power')]).toEqual([59_500, 48_000]);
-    expect((await json()).files.map(({ outcome }: { outcome: { kind: string } }) => outcome.kind)).toEqual(
-      Array(4).fill('landed-before'),
-    );
-  },
-);
+test('an import continues after an interruption, and the same statistics are imported once', {
+  tags: ['slow'],
+}, async () => {
+  const { server, cwd, args } = await openHome();
+  const range = [...args, '--map', 'ha.yaml', '--until', '2026-01-03'];
+  // The connection ends while the last day is read.
+  let asked = 0;
+  server.onCommand = ({ type }, socket) => {
+    if (type === 'recorder/statistics_during_period') asked += 1;
+    if (asked === 4) socket.terminate();
+  };
+  const cut = await runCommand(range, { cwd });
+  expect(cut.code).not.toBe(0);
+  expect(cut.stderr).toContain('has ended the connection');
+  delete server.onCommand;
+  const json = async (run = runCommand) => JSON.parse((await run([...range, '--json'], { cwd })).stdout);
+  const first = await json(runCli);
+  expect(first).toMatchObject({
+    files: [
+      {
+        path: monthPath(server),
+        outcome: { kind: 'landed', counts: { rowsLanded: 96 } },
+      },
+      ...['01', '02', '03'].map((day) => ({
+        path: expect.stringContaining(`2026-01-${day}.csv`),
+        outcome: { kind: 'landed', counts: { rowsLanded: 48, rowsRejected: 0 } },
+      })),
+    ],
+  });
+  // 5 days of 12 kWh without the first hour, because no reading shows its start, and 9.6 kWh a day by the
+  // power.
+  const sum = (wanted: string) =>
+    first.months
+      .filter(({ source }: { source: string }) => source === wanted)
+      .reduce((total: number, { energyWh }: { energyWh: number }) => total + energyWh, 0);
+  expect([sum('pv'), sum('power')]).toEqual([59_500, 48_000]);
+  expect((await json()).files.map(({ outcome }: { outcome: { kind: string } }) => outcome.kind)).toEqual(
+    Array(4).fill('landed-before'),
+  );
+});
 
 test('a wrong map, token or address is reported with what to do, and without the token', async () => {
   const { server, cwd, args } = await openHome();

@@ -93,7 +93,9 @@ describe('a body that nobody reads', () => {
 });
 
 describe('after a token was revoked', () => {
-  test('a body that still arrives, and an answer that still leaves, are cut off', async () => {
+  test('a body that still arrives, and an answer that still leaves, are cut off', {
+    tags: ['slow'],
+  }, async () => {
     const app = setUp();
     app.put('/body', async () => 'stored');
     app.get('/endless', (_request, reply) => {
@@ -115,7 +117,9 @@ describe('after a token was revoked', () => {
     expect(sending.received()).toBe('');
   });
 
-  test('what the system has not sent yet is thrown away, and the connection is reset', async () => {
+  test('what the system has not sent yet is thrown away, and the connection is reset', {
+    tags: ['slow'],
+  }, async () => {
     const app = setUp();
     app.get('/large', (_request, reply) => reply.send(Readable.from(endless())));
     const { tokenId, head } = await issue();
@@ -135,7 +139,7 @@ describe('after a token was revoked', () => {
     expect(failure).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  test('a request of the process itself needs no connection to be cut off', async () => {
+  test('a request of the process itself needs no connection to be cut off', { tags: ['slow'] }, async () => {
     const app = setUp();
     const answer = Promise.withResolvers<string>();
     app.get('/slow', () => answer.promise);

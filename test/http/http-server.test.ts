@@ -264,7 +264,9 @@ describe('connections', () => {
     expect(received).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test('a slow upload and a reader that does not read cannot hold up a closing server', async () => {
+  test('a slow upload and a reader that does not read cannot hold up a closing server', {
+    tags: ['slow'],
+  }, async () => {
     const app = setUp({ closeWithinMs: 50 });
     app.post('/upload', async () => ({}));
     app.get('/large', async () => 'x'.repeat(50_000_000));

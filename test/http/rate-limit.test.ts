@@ -137,7 +137,7 @@ describe('the rate limit', () => {
     expect(limit.take(a)).toBe(0);
   });
 
-  test('keeps a bounded number of callers, and many addresses displace no token', () => {
+  test('keeps a bounded number of callers, and many addresses displace no token', { tags: ['slow'] }, () => {
     const limit = createRateLimit({ perMinute: 1, clock: createTestClock() });
     const [first, token] = [{ address: '192.0.2.1' }, { tokenId: '192.0.2.1' }];
     expect([limit.take(first), limit.take(first)]).toEqual([0, 60]);

@@ -22,7 +22,7 @@ function setUp() {
   return { dataDir, audit: createAudit({ dataDir, actor: 'operator' }), noted };
 }
 
-test('an import is recorded at its start and at its end, with its result', async () => {
+test('an import is recorded at its start and at its end, with its result', { tags: ['slow'] }, async () => {
   const { audit, noted } = setUp();
   const shard = await openTestShard();
   const workgroup = testWorkgroup();

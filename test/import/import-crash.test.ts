@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { isFull, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { DEVICE, fileOf, importInto, messagesIn } from './import-fixture.ts';
@@ -11,7 +11,7 @@ import { DEVICE, fileOf, importInto, messagesIn } from './import-fixture.ts';
 const ROWS = 60_000;
 const KILLS = rounds(2, 8);
 
-test.runIf(isFull)(`killed ${KILLS} times at any point, a file lands once and as a whole`, async () => {
+test(`killed ${KILLS} times at any point, a file lands once and as a whole`, { tags: ['slow'] }, async () => {
   const startMs = Date.UTC(2024, 0, 1);
   const lines = Array.from(
     { length: ROWS },

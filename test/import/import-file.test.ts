@@ -57,7 +57,9 @@ const entries = (shard: Shard) =>
     'SELECT state, rows_read::INTEGER AS read, rows_landed::INTEGER AS landed FROM import_file ORDER BY import_id',
   );
 
-test('a file lands as messages with its table, device and values, and its batches are in the ledger', async () => {
+test('a file lands as messages with its table, device and values, and its batches are in the ledger', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const outcome = await importInto(shard, fileOfRows(5_000), mapping, { batchRows: BATCH_ROWS });
   expect(outcome).toMatchObject({
@@ -82,7 +84,9 @@ test('a file lands as messages with its table, device and values, and its batche
 });
 
 describe('while a file lands', () => {
-  test('no stage sees a part of it, while the stream lands and the roll-up runs', async () => {
+  test('no stage sees a part of it, while the stream lands and the roll-up runs', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     const seen: Promise<unknown>[] = [];
     let streamed = 0;
@@ -135,6 +139,7 @@ describe('a file that was stopped', () => {
 
   test.each(sampled([0, 1, 2_048, 4_000], 2))(
     'after %i rows is gone on with: nothing twice, nothing missing',
+    { tags: ['slow'] },
     async (rows) => {
       const shard = await openTestShard();
       const path = fileOfRows(5_000);
@@ -154,7 +159,9 @@ describe('a file that was stopped', () => {
     },
   );
 
-  test('is given up when another file begins, and begins again at its first row', async () => {
+  test('is given up when another file begins, and begins again at its first row', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     const stopped = fileOfRows(6_000);
     await stopAt(shard, stopped, 3_000);
@@ -196,7 +203,7 @@ test('an import that was given up is open until its content or its path has land
 });
 
 describe('again', () => {
-  test('the same file does nothing, also under another name', async () => {
+  test('the same file does nothing, also under another name', { tags: ['slow'] }, async () => {
     const shard = await openTestShard();
     const path = fileOfRows(3_000);
     await importInto(shard, path, mapping);
@@ -221,7 +228,9 @@ describe('again', () => {
     expect(await rowsOf(shard, 'SELECT day, version FROM daily_energy ORDER BY day')).toEqual(versions);
   });
 
-  test('a corrected file replaces readings of the file before, in any order of rows, and the stream replaces both', async () => {
+  test('a corrected file replaces readings of the file before, in any order of rows, and the stream replaces both', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     await landFromStream(shard, 0, '2024-06-01T12:00:00Z', 600);
     const of = (first: number, noon: number, last: number) =>
@@ -249,7 +258,7 @@ describe('a file that cannot be taken leaves nothing behind', () => {
     expect((await shard.status()).imports).toMatchObject([{ state: 'dropped' }]);
   };
 
-  test('because none of its rows can be used', async () => {
+  test('because none of its rows can be used', { tags: ['slow'] }, async () => {
     const shard = await openTestShard();
     const path = fileOf('wrong.csv', `time,total\n${'yesterday,5\n'.repeat(3)}`);
     expect(await importInto(shard, path, mapping)).toMatchObject({
@@ -269,7 +278,7 @@ describe('a file that cannot be taken leaves nothing behind', () => {
   test.each<[how: string, change: (path: string) => void, rows: number]>([
     ['it grows', (path) => appendFileSync(path, `${lines(1, 10_000)}\n`), 10_001],
     ['a file of the same time and size takes its place', replace, 10_000],
-  ])('because %s while it is read', async (_how, change, rows) => {
+  ])('because %s while it is read', { tags: ['slow'] }, async (_how, change, rows) => {
     const shard = await openTestShard();
     const path = fileOfRows(10_000);
     setTime(path);
@@ -290,7 +299,7 @@ describe('a file that cannot be taken leaves nothing behind', () => {
     expect((await shard.status()).imports).toEqual([]);
   });
 
-  test('because a part of it is damaged', async () => {
+  test('because a part of it is damaged', { tags: ['slow'] }, async () => {
     const shard = await openTestShard();
     const whole = readFileSync(
       await parquetOf(
@@ -328,7 +337,9 @@ describe('a file that cannot be taken leaves nothing behind', () => {
   });
 });
 
-test('rejected rows are in the quarantine, counted by reason, and once only if the import is continued', async () => {
+test('rejected rows are in the quarantine, counted by reason, and once only if the import is continued', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const rows = lines(6_000).flatMap((line, index) =>
     index % 1_000 === 0 ? [line, 'broken', `never,${index}`] : [line],
@@ -361,7 +372,9 @@ test('rejected rows are in the quarantine, counted by reason, and once only if t
   ]);
 });
 
-test('of a file with only broken rows, some thousands are kept and all are counted', async () => {
+test('of a file with only broken rows, some thousands are kept and all are counted', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const path = fileOf('bad.csv', `time,total\n${lines(1)[0]}\n${'never,5\n'.repeat(12_000)}`);
   expect(await importInto(shard, path, mapping, { batchRows: BATCH_ROWS })).toMatchObject({

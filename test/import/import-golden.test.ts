@@ -37,6 +37,7 @@ const alike = Map.groupBy(chosenCases, ({ timezone, energyStreams }) =>
 );
 test.each([...alike.values()].map((group) => ({ ids: group.map(({ id }) => id).join(', '), group })))(
   'the golden cases $ids, imported, give the energy that they give through the stream',
+  { tags: ['slow'] },
   async ({ group }) => {
     const { timezone, energyStreams } = group[0]!;
     const shard = await openTestShard();

@@ -29,7 +29,9 @@ function rowsOf(device: string, source: string, first: string, hours: number): s
 }
 const csv = (...rows: string[]) => `time,device,source,total,volt,note\n${rows.join('\n')}\n`;
 
-test('imports are listed, and their summary has the energy of their devices, sources and days once', async () => {
+test('imports are listed, and their summary has the energy of their devices, sources and days once', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const workgroup = testWorkgroup({ timezone, energyStreams: streams });
   const options = { workgroup };

@@ -42,7 +42,9 @@ async function cellOf(cell: string, more: Partial<MappingInput> = {}) {
 }
 
 describe('times', () => {
-  test('of ISO 8601 are taken with any zone, and other texts are rejected with the reason', async () => {
+  test('of ISO 8601 are taken with any zone, and other texts are rejected with the reason', {
+    tags: ['slow'],
+  }, async () => {
     const times = {
       '2024-07-01T12:00:00Z': '2024-07-01T12:00:00.000Z',
       '2024-07-01T12:00:00.123456Z': '2024-07-01T12:00:00.123Z',
@@ -125,7 +127,9 @@ describe('values', () => {
     [' ', undefined],
   ])('%j is %j', async (cell, expected) => expect(await cellOf(cell)).toBe(expected));
 
-  test('with a decimal comma, with groups of thousands and with special texts for no value', async () => {
+  test('with a decimal comma, with groups of thousands and with special texts for no value', {
+    tags: ['slow'],
+  }, async () => {
     expect(await cellOf('1,5', { decimal: ',' })).toBe(1.5);
     expect(await cellOf('1.234', { decimal: ',' })).toBe('1.234');
     expect(await cellOf('1.234.567,5', { decimal: ',', thousands: '.' })).toBe(1234567.5);
@@ -204,7 +208,9 @@ test('a value a row: the row names the field', async () => {
   expect(counts.rejected).toEqual({ bad_field: 1, no_number: 1 });
 });
 
-test('where clocks repeat an hour, each device, source and field has its own order', async () => {
+test('where clocks repeat an hour, each device, source and field has its own order', {
+  tags: ['slow'],
+}, async () => {
   const times = async (rows: readonly string[], mapping: Partial<MappingInput>) => {
     const file = csv('time,device,source,field,value', ...rows.map((row) => `2026-10-25 ${row}`));
     const { fields: _, ...rest } = plain;
@@ -246,7 +252,7 @@ describe('files', () => {
     ]);
   });
 
-  test('Parquet is read with its own types', async () => {
+  test('Parquet is read with its own types', { tags: ['slow'] }, async () => {
     const file = await parquetOf(`
       SELECT TIMESTAMPTZ '2024-01-01 00:00:00+00' AS time, TIMESTAMP '2024-07-01 12:00:00' AS clock, 1704067200 AS epoch,
         DATE '2024-07-01' AS day, UUID '${DEVICE}' AS device, 'east' AS source,

@@ -66,6 +66,7 @@ const formats: Record<string, (rows: Row[]) => string | Promise<string>> = {
 
 test.each(Object.keys(formats))(
   'what is imported from %s reads back equal: times, devices, sources, values',
+  { tags: ['slow'] },
   async (format) => {
     const shard = await openTestShard();
     let before = 0;

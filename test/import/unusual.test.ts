@@ -80,7 +80,9 @@ test.each(['a*.csv', 'a?.csv', 'a[1].csv', '[a].csv', 'a**.ndjson', 'a*.parquet'
   },
 );
 
-test('the format of a link follows from its own name, or else from the name of its target', async () => {
+test('the format of a link follows from its own name, or else from the name of its target', {
+  tags: ['slow'],
+}, async () => {
   const packed = fileOf('blob', gzipSync(table));
   const plain = fileOf('rows.csv', table);
   const folder = dirname(packed);

@@ -31,7 +31,7 @@ test('the frames of a file are found by their sizes', async () => {
   expect(found).toEqual(frames.map(({ length }) => length));
 });
 
-test('a file of several frames is checked to its end', async () => {
+test('a file of several frames is checked to its end', { tags: ['slow'] }, async () => {
   const whole = Buffer.concat(frames);
   await check(whole);
   const lastAt = whole.length - frames.at(-1)!.length;

@@ -12,7 +12,6 @@ import { createStream } from '../../src/stream/stream.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
 import { startQuickTimer } from '../support/quick-timer.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 let broker: TestBroker;
@@ -56,29 +55,28 @@ function start(lease: TaskLease, config = configOf(['one'])) {
 }
 
 describe.skipIf(brokerMissing)('the inputs of a process', () => {
-  test.runIf(isFull)(
-    'with a shared log run in one process, and in another one after it has ended',
-    async () => {
-      const connection = await openRedisConnection({
-        url: redis.url,
-        sentinels: undefined,
-        replicasMin: 0,
-        logger: silentLogger,
-      });
-      onTestFinished(() => connection.close());
-      const lease = () =>
-        createRedisLease({ redis: connection, key: 'inputs', leaseMs: 1_500, clock: systemClock });
-      const first = start(lease());
-      await until('the first is connected', () => first.connected() === 'one');
-      const second = start(lease());
-      for (let look = 0; look < 10; look++) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        expect([first.connected(), second.inputs.states()]).toEqual(['one', []]);
-      }
-      await first.stop();
-      await until('the second is connected', () => second.connected() === 'one');
-    },
-  );
+  test('with a shared log run in one process, and in another one after it has ended', {
+    tags: ['slow'],
+  }, async () => {
+    const connection = await openRedisConnection({
+      url: redis.url,
+      sentinels: undefined,
+      replicasMin: 0,
+      logger: silentLogger,
+    });
+    onTestFinished(() => connection.close());
+    const lease = () =>
+      createRedisLease({ redis: connection, key: 'inputs', leaseMs: 1_500, clock: systemClock });
+    const first = start(lease());
+    await until('the first is connected', () => first.connected() === 'one');
+    const second = start(lease());
+    for (let look = 0; look < 10; look++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect([first.connected(), second.inputs.states()]).toEqual(['one', []]);
+    }
+    await first.stop();
+    await until('the second is connected', () => second.connected() === 'one');
+  });
 
   test('stop when another process may have the logs', async () => {
     let mayRun = true;

@@ -107,6 +107,7 @@ test.each([
   { protocol: 'wss', mebibytes: 17 },
 ])(
   'a packet of $mebibytes MiB of a broker of MQTT 3.1.1 is cut, and the next message is read ($protocol)',
+  { tags: ['slow'] },
   async ({ protocol, mebibytes }) => {
     const acknowledged: number[] = [];
     const url = await startTinyBroker(protocol, acknowledged, async (socket) => {

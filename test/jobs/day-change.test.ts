@@ -79,7 +79,9 @@ test('a workgroup that hibernates is opened for a moment on another day', async 
   expect(clock.atMs).toBeLessThan(Date.UTC(2026, 10, 21) + pipeline.hibernateAfter);
 });
 
-test('a workgroup can be opened again at once if a look at all leases was made while it closed', async () => {
+test('a workgroup can be opened again at once if a look at all leases was made while it closed', {
+  tags: ['slow'],
+}, async () => {
   const clock = { atMs: Date.UTC(2026, 10, 20, 22), now: () => clock.atMs };
   const { worker } = await startWith(clock, {
     leaseMs: 2_000,

@@ -7,7 +7,6 @@ import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { SECOND_MS } from '../../src/lib/time.ts';
 import { startRedis } from '../support/redis.ts';
-import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, settle } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -73,7 +72,9 @@ async function setUp(workgroups: string[]) {
 
 const isPrepared = async () => undefined;
 
-test('one successor prepares while the owner works, and has the lease when the owner has closed', async () => {
+test('one successor prepares while the owner works, and has the lease when the owner has closed', {
+  tags: ['slow'],
+}, async () => {
   const { events, start, has } = await setUp(['a']);
   const owner = await start('owner', isPrepared);
   await has('owner opens a');
@@ -113,7 +114,7 @@ test('a failed preparation hands the workgroup over as well', async () => {
   expect(events.indexOf('owner closes a')).toBeLessThan(events.indexOf('b opens a'));
 });
 
-test.runIf(isFull)('a successor that stops first gives the workgroup to another worker', async () => {
+test('a successor that stops first gives the workgroup to another worker', { tags: ['slow'] }, async () => {
   const { events, start, has } = await setUp(['a']);
   const owner = await start('owner', isPrepared);
   await has('owner opens a');
@@ -130,7 +131,9 @@ test.runIf(isFull)('a successor that stops first gives the workgroup to another 
   expect(events).not.toContain('b opens a');
 });
 
-test('a worker that ends before its shard is closed gives the lease to its successor', async () => {
+test('a worker that ends before its shard is closed gives the lease to its successor', {
+  tags: ['slow'],
+}, async () => {
   const { events, start, has } = await setUp(['a']);
   const owner = await start('owner', isPrepared, 500);
   await has('owner opens a');

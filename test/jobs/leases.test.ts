@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLocalLeases, createRedisLeases } from '../../jobs/leases.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 let server: TestRedis;
@@ -43,7 +42,9 @@ test('of many who ask at once one gets it', async () => {
   expect(answers.filter((_, i) => i % 2)[0]).toBe(!answers[0]);
 });
 
-test.runIf(isFull)('a lease that is not renewed runs out, and a lease that is renewed does not', async () => {
+test('a lease that is not renewed runs out, and a lease that is renewed does not', {
+  tags: ['slow'],
+}, async () => {
   // So long that no pause of a busy machine ends the lease that is kept.
   const { first, second } = setUp(5_000);
   await first.acquireOrRenew('left');
@@ -75,7 +76,7 @@ test('the note of a successor ends with the release, so that the next owner can 
   expect(await first.succeed('a')).toBe(true);
 });
 
-test.runIf(isFull)('workers that survey are counted until they leave or fall silent', async () => {
+test('workers that survey are counted until they leave or fall silent', { tags: ['slow'] }, async () => {
   const leaseMs = 3_000;
   const { first, second } = setUp(leaseMs);
   const count = async (leases: typeof first) => (await leases.survey()).workers;

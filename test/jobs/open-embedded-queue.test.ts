@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { processEnvironment } from '../support/process-environment.ts';
 import { queueImageDir, seedQueueImage } from '../support/queue-image.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -21,39 +21,38 @@ const everyMinute = {
   job: { stage: 'export' as const, workgroupId: 'home' },
 };
 
-test.runIf(isFull)(
-  'a queue refuses calls after its process was killed, and the next review opens another one',
-  async () => {
-    await seedQueueImage(tempDir());
-    const queues: EmbeddedQueue[] = [];
-    const due = createDueJobs({
-      async openQueue() {
-        const queue = await openEmbeddedQueue({ cacheDir: queueImageDir, logger: silentLogger });
-        queues.push(queue);
-        return queue;
-      },
-      isOpenedLate: true,
-      schedules: () => [everyMinute],
-      handle: async () => 'here',
-      clock: systemClock,
-      logger: silentLogger,
-    });
-    onTestFinished(() => due.close());
-    await due.review();
-    const [first] = queues;
-    expect(await first!.schedules()).toHaveLength(1);
-    process.kill(first!.processId, 'SIGKILL');
-    const error = await first!.schedules().catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(TransientError);
-    expect(error).toMatchObject({ code: 'QueueProcessEnded' });
-    await until('its end is known', () => first!.hasEnded());
-    await due.review();
-    expect(queues).toHaveLength(2);
-    expect(await queues[1]!.schedules()).toHaveLength(1);
-    await due.close();
-    expect(queues.some(({ processId }) => isRunning(processId))).toBe(false);
-  },
-);
+test('a queue refuses calls after its process was killed, and the next review opens another one', {
+  tags: ['slow'],
+}, async () => {
+  await seedQueueImage(tempDir());
+  const queues: EmbeddedQueue[] = [];
+  const due = createDueJobs({
+    async openQueue() {
+      const queue = await openEmbeddedQueue({ cacheDir: queueImageDir, logger: silentLogger });
+      queues.push(queue);
+      return queue;
+    },
+    isOpenedLate: true,
+    schedules: () => [everyMinute],
+    handle: async () => 'here',
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  onTestFinished(() => due.close());
+  await due.review();
+  const [first] = queues;
+  expect(await first!.schedules()).toHaveLength(1);
+  process.kill(first!.processId, 'SIGKILL');
+  const error = await first!.schedules().catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(TransientError);
+  expect(error).toMatchObject({ code: 'QueueProcessEnded' });
+  await until('its end is known', () => first!.hasEnded());
+  await due.review();
+  expect(queues).toHaveLength(2);
+  expect(await queues[1]!.schedules()).toHaveLength(1);
+  await due.close();
+  expect(queues.some(({ processId }) => isRunning(processId))).toBe(false);
+});
 
 test.runIf(isSoak)('the process of the queue ends with the process that has opened it', async () => {
   await seedQueueImage(tempDir());

@@ -28,7 +28,9 @@ test('a Redis that is not there is worth trying again, and its error does not sh
   expect(String(error)).not.toContain('hunter2');
 });
 
-test('an outage is reported once when it begins and once when it ends, and a Redis that may evict is warned of', async () => {
+test('an outage is reported once when it begins and once when it ends, and a Redis that may evict is warned of', {
+  tags: ['slow'],
+}, async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const client = new Redis(redis.url);

@@ -154,7 +154,7 @@ describe.each(backends)('on %s', (kind) => {
       expect(await reconcileSchedules(queue, wanted, nowMs), String(nowMs - nextAtMs)).toEqual(changes);
   });
 
-  test.runIf(isFull)('jobs come with their ids, also after one has failed', async () => {
+  test('jobs come with their ids, also after one has failed', { tags: ['slow'] }, async () => {
     failing = true;
     await reconcileSchedules(queue, [row('due', everySecond)], Date.now());
     await until('two jobs have failed', () => jobsOf('due').length >= 2);

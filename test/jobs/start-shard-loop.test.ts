@@ -5,7 +5,6 @@ import { type LossReason, startShardLoop } from '../../jobs/start-shard-loop.ts'
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { steadyClockOf } from '../../src/lib/time.ts';
-import { isFull } from '../support/rounds.ts';
 import { createTestClock, type TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
@@ -57,29 +56,28 @@ function counting() {
   return { runs, stages };
 }
 
-test.runIf(isFull)(
-  'roll-up and publish of a shard never run at once, but a poll can run beside them',
-  async () => {
-    const running = new Set<StageName>();
-    const together: string[] = [];
-    const stage = (name: StageName, ms: number) => async () => {
-      running.add(name);
-      together.push([...running].toSorted().join('+'));
-      await sleep(ms);
-      running.delete(name);
-    };
-    const { end } = setUp({
-      poll: stage('poll', 700),
-      rollup: stage('rollup', 70),
-      publish: stage('publish', 70),
-    });
-    await until('each ran a few times', () => together.length > 12);
-    await end();
-    expect(together.filter((names) => names.includes('publish') && names.includes('rollup'))).toEqual([]);
-    expect(together).toContain('poll+rollup');
-    expect(together).toContain('poll+publish');
-  },
-);
+test('roll-up and publish of a shard never run at once, but a poll can run beside them', {
+  tags: ['slow'],
+}, async () => {
+  const running = new Set<StageName>();
+  const together: string[] = [];
+  const stage = (name: StageName, ms: number) => async () => {
+    running.add(name);
+    together.push([...running].toSorted().join('+'));
+    await sleep(ms);
+    running.delete(name);
+  };
+  const { end } = setUp({
+    poll: stage('poll', 700),
+    rollup: stage('rollup', 70),
+    publish: stage('publish', 70),
+  });
+  await until('each ran a few times', () => together.length > 12);
+  await end();
+  expect(together.filter((names) => names.includes('publish') && names.includes('rollup'))).toEqual([]);
+  expect(together).toContain('poll+rollup');
+  expect(together).toContain('poll+publish');
+});
 
 test.each([
   [new StaleOwnerError('a', 1n, 2n), 'stale-owner'],
@@ -93,7 +91,9 @@ test.each([
   await end();
 });
 
-test('a stage that fails does not hold the others up, and keeps the shard from being idle', async () => {
+test('a stage that fails does not hold the others up, and keeps the shard from being idle', {
+  tags: ['slow'],
+}, async () => {
   let rollups = 0;
   const { shard, healthOf, end } = setUp({
     poll: () => Promise.reject(new TransientError('Away', 'no')),

@@ -6,7 +6,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import {
   createWorkerFleet,
@@ -75,44 +75,43 @@ function ownerships(lines: JournalLine[]) {
 }
 
 describe.concurrent('workers that share Redis', () => {
-  test.runIf(isFull)(
-    'spread the workgroups evenly, each with one owner at a time, and double no tick',
-    async () => {
-      const workgroups = ['a', 'b', 'c', 'd'];
-      const { options, read } = await setUp('spread', workgroups);
-      const workers = await Promise.all([fleet.start(options), fleet.start(options)]);
-      const ownedBy = async () => {
-        const all = await Promise.all(workers.map((worker) => worker.health()));
-        return all.map(({ shards }) => shards.filter(({ state }) => state === 'owned').length);
-      };
-      await until('each owns two', async () => String(await ownedBy()) === '2,2');
-      const fromMs = Date.now();
-      const since = (workgroup: string) => polls(read(workgroup)).filter(({ atMs }) => atMs >= fromMs);
-      await until('each is polled some times', () => workgroups.every((id) => since(id).length > 8));
-      const toMs = Date.now();
-      for (const workgroup of workgroups) {
-        const lines = read(workgroup);
-        const recent = polls(lines).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
-        expect(new Set(recent.map(({ pid }) => pid)).size).toBe(1);
-        expect(recent.length).toBeGreaterThan(5);
-        expect(recent.length).toBeLessThanOrEqual((toMs - fromMs) / 200 + 2);
-        const owners = ownerships(lines);
-        for (const [index, { toMs: closedMs }] of owners.slice(0, -1).entries())
-          expect(closedMs).toBeLessThanOrEqual(owners[index + 1]!.fromMs);
-      }
-      const openable = async ({ canWake }: WorkerProcess) => {
-        const ids: string[] = [];
-        for (const id of [...workgroups, 'unknown']) if (await canWake(id)) ids.push(id);
-        return ids;
-      };
-      await until('a request can open each at its owner only', async () => {
-        const [first, second] = await Promise.all(workers.map(openable));
-        return first!.length === 2 && String([...first!, ...second!].toSorted()) === 'a,b,c,d';
-      });
-    },
-  );
+  test('spread the workgroups evenly, each with one owner at a time, and double no tick', {
+    tags: ['slow'],
+  }, async () => {
+    const workgroups = ['a', 'b', 'c', 'd'];
+    const { options, read } = await setUp('spread', workgroups);
+    const workers = await Promise.all([fleet.start(options), fleet.start(options)]);
+    const ownedBy = async () => {
+      const all = await Promise.all(workers.map((worker) => worker.health()));
+      return all.map(({ shards }) => shards.filter(({ state }) => state === 'owned').length);
+    };
+    await until('each owns two', async () => String(await ownedBy()) === '2,2');
+    const fromMs = Date.now();
+    const since = (workgroup: string) => polls(read(workgroup)).filter(({ atMs }) => atMs >= fromMs);
+    await until('each is polled some times', () => workgroups.every((id) => since(id).length > 8));
+    const toMs = Date.now();
+    for (const workgroup of workgroups) {
+      const lines = read(workgroup);
+      const recent = polls(lines).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+      expect(new Set(recent.map(({ pid }) => pid)).size).toBe(1);
+      expect(recent.length).toBeGreaterThan(5);
+      expect(recent.length).toBeLessThanOrEqual((toMs - fromMs) / 200 + 2);
+      const owners = ownerships(lines);
+      for (const [index, { toMs: closedMs }] of owners.slice(0, -1).entries())
+        expect(closedMs).toBeLessThanOrEqual(owners[index + 1]!.fromMs);
+    }
+    const openable = async ({ canWake }: WorkerProcess) => {
+      const ids: string[] = [];
+      for (const id of [...workgroups, 'unknown']) if (await canWake(id)) ids.push(id);
+      return ids;
+    };
+    await until('a request can open each at its owner only', async () => {
+      const [first, second] = await Promise.all(workers.map(openable));
+      return first!.length === 2 && String([...first!, ...second!].toSorted()) === 'a,b,c,d';
+    });
+  });
 
-  test('ignore messages of Redis that they do not know', async () => {
+  test('ignore messages of Redis that they do not know', { tags: ['slow'] }, async () => {
     const { redis, options, read } = await setUp('unknown-messages', ['a']);
     const worker = await fleet.start(options);
     await until('it polls', () => polls(read('a')).length > 0);
@@ -126,29 +125,28 @@ describe.concurrent('workers that share Redis', () => {
     client.disconnect();
   });
 
-  test.runIf(isFull)(
-    'take over all shards of a stopped worker at once, and not only in their next round',
-    async () => {
-      const { options, read } = await setUp('handover', ['a', 'b', 'c']);
-      // The next round comes after 200 s, long after a test has given up waiting.
-      const slow = { ...options, leaseMs: 1_000_000 };
-      const first = await fleet.start(slow);
-      const ids = ['a', 'b', 'c'];
-      await until('the first has all', () => ids.every((id) => ownerships(read(id)).length === 1));
-      const second = await fleet.start(slow);
-      await until('the second has looked', async () => {
-        const { startedAtMs, lastRoundAtMs } = await second.health();
-        return lastRoundAtMs > startedAtMs;
-      });
-      expect((await first.stop()).code).toBe(0);
-      await until('the second has all', () =>
-        ids.every((id) => ownerships(read(id)).at(-1)!.pid === second.pid),
-      );
-      await second.stop();
-    },
-  );
+  test('take over all shards of a stopped worker at once, and not only in their next round', {
+    tags: ['slow'],
+  }, async () => {
+    const { options, read } = await setUp('handover', ['a', 'b', 'c']);
+    // The next round comes after 200 s, long after a test has given up waiting.
+    const slow = { ...options, leaseMs: 1_000_000 };
+    const first = await fleet.start(slow);
+    const ids = ['a', 'b', 'c'];
+    await until('the first has all', () => ids.every((id) => ownerships(read(id)).length === 1));
+    const second = await fleet.start(slow);
+    await until('the second has looked', async () => {
+      const { startedAtMs, lastRoundAtMs } = await second.health();
+      return lastRoundAtMs > startedAtMs;
+    });
+    expect((await first.stop()).code).toBe(0);
+    await until('the second has all', () =>
+      ids.every((id) => ownerships(read(id)).at(-1)!.pid === second.pid),
+    );
+    await second.stop();
+  });
 
-  test.runIf(isFull)('begin no stage after being stopped for longer than the lease', async () => {
+  test('begin no stage after being stopped for longer than the lease', { tags: ['slow'] }, async () => {
     const { options, read } = await setUp('paused', ['a']);
     const first = await fleet.start(options);
     await until('the first works', () => polls(read('a')).length > 2);
@@ -202,134 +200,130 @@ describe.concurrent('workers that share Redis', () => {
     expect((await worker.stop()).code).toBe(0);
   });
 
-  test.runIf(isFull)(
-    'retry a stage that throws, report it, and keep only ids in Redis',
-    { timeout: 240_000 },
-    async () => {
-      const { redis, options, read } = await setUp('throwing', ['a']);
-      // A worker that loses its lease on a busy machine begins to count failures anew.
-      options.leaseMs = 60_000;
-      options.behaviour = { rollup: 'throw' };
-      options.config.exports = [newYearExport];
-      const worker = await fleet.start(options);
-      const rollups = () => read('a').filter(({ what, event }) => what === 'rollup' && event === 'begin');
-      // The rounds of a worker are 12 s apart with this lease, so whatever misses one waits that long.
-      await until('it was tried three times', () => rollups().length >= 3, 2 * options.leaseMs);
-      const [first, second, third] = rollups();
-      // A millisecond less, because the times are rounded.
-      expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(999);
-      expect(third!.atMs - second!.atMs).toBeGreaterThanOrEqual(1_999);
-      await until('it has failed', async () => rollupOf(await worker.health()).failures >= 3);
-      const health = await worker.health();
-      expect(health).toMatchObject({ live: true, healthy: false });
-      expect(rollupOf(health)).toMatchObject({
-        state: 'failing',
-        lastSuccessAtMs: null,
-        lastError: {
-          code: 'BadReading',
-          message: expect.stringMatching(/^an unknown error; its text is only in the log/),
-          retryable: true,
-        },
-      });
-      const everything = await readEverything(redis.url);
-      expect(everything).toContain('{"stage":"export","workgroupId":"a"}');
-      expect(everything).not.toMatch(/4711\.5|secret-token|worker-process|at .*:\d+:\d+/);
-    },
-  );
+  test('retry a stage that throws, report it, and keep only ids in Redis', {
+    tags: ['slow'],
+    timeout: 240_000,
+  }, async () => {
+    const { redis, options, read } = await setUp('throwing', ['a']);
+    // A worker that loses its lease on a busy machine begins to count failures anew.
+    options.leaseMs = 60_000;
+    options.behaviour = { rollup: 'throw' };
+    options.config.exports = [newYearExport];
+    const worker = await fleet.start(options);
+    const rollups = () => read('a').filter(({ what, event }) => what === 'rollup' && event === 'begin');
+    // The rounds of a worker are 12 s apart with this lease, so whatever misses one waits that long.
+    await until('it was tried three times', () => rollups().length >= 3, 2 * options.leaseMs);
+    const [first, second, third] = rollups();
+    // A millisecond less, because the times are rounded.
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(999);
+    expect(third!.atMs - second!.atMs).toBeGreaterThanOrEqual(1_999);
+    await until('it has failed', async () => rollupOf(await worker.health()).failures >= 3);
+    const health = await worker.health();
+    expect(health).toMatchObject({ live: true, healthy: false });
+    expect(rollupOf(health)).toMatchObject({
+      state: 'failing',
+      lastSuccessAtMs: null,
+      lastError: {
+        code: 'BadReading',
+        message: expect.stringMatching(/^an unknown error; its text is only in the log/),
+        retryable: true,
+      },
+    });
+    const everything = await readEverything(redis.url);
+    expect(everything).toContain('{"stage":"export","workgroupId":"a"}');
+    expect(everything).not.toMatch(/4711\.5|secret-token|worker-process|at .*:\d+:\d+/);
+  });
 
-  test.runIf(isFull)(
-    'let an idle workgroup hibernate: nobody has its lease, and news or a request opens it in one of them',
-    async () => {
-      const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
-      options.hasNews = true;
-      // Long enough that a workgroup that was opened is still open when the test looks, on a busy machine.
-      options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 3_000 };
-      const workers = [await fleet.start(options), await fleet.start(options)];
-      const statesOf = async (id: string) =>
-        (await Promise.all(workers.map((worker) => worker.health()))).map(
-          ({ shards }) => shards.find(({ workgroupId }) => workgroupId === id)?.state,
-        );
-      const isHibernated = async (id: string) => String(await statesOf(id)) === 'hibernated,hibernated';
-      await until('both hibernate', async () => (await isHibernated('a')) && (await isHibernated('b')));
-      expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'hibernate' });
-      const client = new Redis(redis.url);
-      expect(await client.keys('wattline:lease:*')).toEqual([]);
-      // Nothing is called for it any more.
-      const before = read('a').length;
-      await sleep(2_500);
-      expect(read('a')).toHaveLength(before);
-
-      for (const worker of workers) worker.news('a');
-      await until('it is polled', () => polls(read('a').slice(before)).length > 0);
-      await until('one has it, and the other knows', async () =>
-        ['elsewhere,owned', 'owned,elsewhere'].includes(String((await statesOf('a')).toSorted())),
+  test('let an idle workgroup hibernate: nobody has its lease, and news or a request opens it in one of them', {
+    tags: ['slow'],
+  }, async () => {
+    const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
+    options.hasNews = true;
+    // Long enough that a workgroup that was opened is still open when the test looks, on a busy machine.
+    options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 3_000 };
+    const workers = [await fleet.start(options), await fleet.start(options)];
+    const statesOf = async (id: string) =>
+      (await Promise.all(workers.map((worker) => worker.health()))).map(
+        ({ shards }) => shards.find(({ workgroupId }) => workgroupId === id)?.state,
       );
-      expect(
-        read('a')
-          .slice(before)
-          .filter(({ event }) => event === 'open'),
-      ).toHaveLength(1);
-      expect(await isHibernated('b')).toBe(true);
-      // A request opens it too, and is refused where another worker has it.
-      expect(await workers[0]!.wake('b')).toBe(true);
-      expect(read('b').findLast(({ event }) => event === 'open')!.pid).toBe(workers[0]!.pid);
-      expect(await workers[1]!.wake('b')).toBe(false);
-      expect(await workers[1]!.wake('unknown')).toBe(false);
-      client.disconnect();
-    },
-  );
+    const isHibernated = async (id: string) => String(await statesOf(id)) === 'hibernated,hibernated';
+    await until('both hibernate', async () => (await isHibernated('a')) && (await isHibernated('b')));
+    expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'hibernate' });
+    const client = new Redis(redis.url);
+    expect(await client.keys('wattline:lease:*')).toEqual([]);
+    // Nothing is called for it any more.
+    const before = read('a').length;
+    await sleep(2_500);
+    expect(read('a')).toHaveLength(before);
 
-  test.runIf(isFull)(
-    'take over a workgroup that was open when its worker was killed, but not a workgroup that hibernated',
-    async () => {
-      const { options, read } = await setUp('killed', ['busy', 'asleep']);
-      options.hasNews = true;
-      options.idle = ['asleep'];
-      const first = await fleet.start(options);
-      await until('it works', () => polls(read('busy')).length > 0);
-      options.idle = ['asleep', 'busy'];
-      const second = await fleet.start(options);
-      await first.crash();
-      await until('the second has it', () => read('busy').some(({ pid }) => pid === second.pid));
-      expect(read('asleep')).toEqual([]);
-    },
-  );
+    for (const worker of workers) worker.news('a');
+    await until('it is polled', () => polls(read('a').slice(before)).length > 0);
+    await until('one has it, and the other knows', async () =>
+      ['elsewhere,owned', 'owned,elsewhere'].includes(String((await statesOf('a')).toSorted())),
+    );
+    expect(
+      read('a')
+        .slice(before)
+        .filter(({ event }) => event === 'open'),
+    ).toHaveLength(1);
+    expect(await isHibernated('b')).toBe(true);
+    // A request opens it too, and is refused where another worker has it.
+    expect(await workers[0]!.wake('b')).toBe(true);
+    expect(read('b').findLast(({ event }) => event === 'open')!.pid).toBe(workers[0]!.pid);
+    expect(await workers[1]!.wake('b')).toBe(false);
+    expect(await workers[1]!.wake('unknown')).toBe(false);
+    client.disconnect();
+  });
 
-  test.runIf(isFull)(
-    'send a job to the worker that has the shard, and do it where it is if nobody has it',
-    async () => {
-      const { redis, options, read } = await setUp('jobs', ['a']);
-      options.hasNews = true;
-      // A busy machine may renew a short lease too late, and then the other worker gets the shard.
-      options.leaseMs = 30_000;
-      options.config.exports = [newYearExport];
-      const owner = await fleet.start(options);
-      await until('it works', () => polls(read('a')).length > 0);
-      // The other one takes the jobs as well.
-      const other = await fleet.start(options);
-      const client = new Redis(redis.url, { maxRetriesPerRequest: null });
-      const queue = new Queue('due', { connection: client, prefix: 'wattline:jobs' });
-      const exports = () =>
-        read('a').filter(({ what, event }) => what === ('export' as never) && event === 'begin');
-      await until('it exported at the beginning', () => exports().length > 0);
-      const before = exports().length;
-      const outcomes = async () =>
-        new Set((await queue.getCompleted()).map(({ returnvalue }) => returnvalue as unknown));
-      await until('each worker has taken a job', async () => {
-        await queue.add('export', { stage: 'export', workgroupId: 'a' });
-        return (await outcomes()).size > 1;
-      });
-      await until('the jobs are done', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0);
-      expect(await outcomes()).toEqual(new Set(['here', 'elsewhere']));
-      await until('it exported', () => exports().length > before);
-      expect(exports().every(({ pid }) => pid === owner.pid)).toBe(true);
-      expect(other.pid).not.toBe(owner.pid);
-      await queue.close();
-      client.disconnect();
-    },
-  );
+  test('take over a workgroup that was open when its worker was killed, but not a workgroup that hibernated', {
+    tags: ['slow'],
+  }, async () => {
+    const { options, read } = await setUp('killed', ['busy', 'asleep']);
+    options.hasNews = true;
+    options.idle = ['asleep'];
+    const first = await fleet.start(options);
+    await until('it works', () => polls(read('busy')).length > 0);
+    options.idle = ['asleep', 'busy'];
+    const second = await fleet.start(options);
+    await first.crash();
+    await until('the second has it', () => read('busy').some(({ pid }) => pid === second.pid));
+    expect(read('asleep')).toEqual([]);
+  });
 
-  test('stop at once when the running stage heeds its signal', async () => {
+  test('send a job to the worker that has the shard, and do it where it is if nobody has it', {
+    tags: ['slow'],
+  }, async () => {
+    const { redis, options, read } = await setUp('jobs', ['a']);
+    options.hasNews = true;
+    // A busy machine may renew a short lease too late, and then the other worker gets the shard.
+    options.leaseMs = 30_000;
+    options.config.exports = [newYearExport];
+    const owner = await fleet.start(options);
+    await until('it works', () => polls(read('a')).length > 0);
+    // The other one takes the jobs as well.
+    const other = await fleet.start(options);
+    const client = new Redis(redis.url, { maxRetriesPerRequest: null });
+    const queue = new Queue('due', { connection: client, prefix: 'wattline:jobs' });
+    const exports = () =>
+      read('a').filter(({ what, event }) => what === ('export' as never) && event === 'begin');
+    await until('it exported at the beginning', () => exports().length > 0);
+    const before = exports().length;
+    const outcomes = async () =>
+      new Set((await queue.getCompleted()).map(({ returnvalue }) => returnvalue as unknown));
+    await until('each worker has taken a job', async () => {
+      await queue.add('export', { stage: 'export', workgroupId: 'a' });
+      return (await outcomes()).size > 1;
+    });
+    await until('the jobs are done', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0);
+    expect(await outcomes()).toEqual(new Set(['here', 'elsewhere']));
+    await until('it exported', () => exports().length > before);
+    expect(exports().every(({ pid }) => pid === owner.pid)).toBe(true);
+    expect(other.pid).not.toBe(owner.pid);
+    await queue.close();
+    client.disconnect();
+  });
+
+  test('stop at once when the running stage heeds its signal', { tags: ['slow'] }, async () => {
     const { options, read } = await setUp('heeding', ['a']);
     options.behaviour = { poll: 'wait-for-abort' };
     const worker = await fleet.start(options);

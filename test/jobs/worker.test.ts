@@ -111,7 +111,9 @@ test('a workgroup with other settings is opened again, even if it hibernated, an
   expect(events.slice(2)).toEqual(['open b', 'close a']);
 });
 
-test('when the store comes back empty, all workgroups are assessed, but are taken only after the time of a lease', async () => {
+test('when the store comes back empty, all workgroups are assessed, but are taken only after the time of a lease', {
+  tags: ['slow'],
+}, async () => {
   const queue = { backend: 'redis', redisUrl: redis.url } as const;
   // Two workers whose next round is after the test, and one with rounds.
   const [owner, slow] = [await setUp({ queue }, HOUR_MS), await setUp({ queue }, HOUR_MS)];

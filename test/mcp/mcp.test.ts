@@ -46,7 +46,9 @@ const overHttp = (url: URL, token: string) =>
     }),
   );
 
-test('the tools answer the same over HTTP and over standard input, in words with units', async () => {
+test('the tools answer the same over HTTP and over standard input, in words with units', {
+  tags: ['slow'],
+}, async () => {
   const at = energy();
   const token = await at.issue({ permissions: ['search:read'] });
   const tokenFile = join(at.cwd, 'assistant.token');
@@ -112,7 +114,9 @@ test('the tools answer the same over HTTP and over standard input, in words with
   expect(answers[1]).toEqual(answers[0]);
 });
 
-test('a token of device groups sees its devices only, and a revoked token ends', async () => {
+test('a token of device groups sees its devices only, and a revoked token ends', {
+  tags: ['slow'],
+}, async () => {
   const at = energy();
   const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['garage'] });
   const { call } = await overHttp(at.mcpUrl, token);

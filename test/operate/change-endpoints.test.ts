@@ -213,7 +213,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('alerts that no channel receives are not snoozed and not seen, and the answer says why', async () => {
+test('alerts that no channel receives are not snoozed and not seen, and the answer says why', {
+  tags: ['slow'],
+}, async () => {
   const at = shared.of('filled');
   for (const [path, body] of [
     ['alerts/snooze', { condition: 'gap', minutes: 5 }],

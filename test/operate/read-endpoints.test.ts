@@ -20,55 +20,54 @@ const workgroup = {
 
 let shared: Awaited<ReturnType<typeof openSharedService>>;
 beforeAll(async () => {
-  // Each workgroup costs a second of the processor. Only the full set asks for the states.
+  // Each workgroup costs a second of the processor. Only slow tests ask for the states.
   const ids = ['rows', 'rejections', ...(isFull ? ['states'] : [])];
   shared = await openSharedService(ids, workgroup);
   await shared.of('rows').send(readings(GARAGE, [`${DAY}T08:00:00Z`, 1], [`${DAY}T09:00:00Z`, 2]));
 });
 afterAll(() => shared?.close());
 
-test.runIf(isFull)(
-  'the status has one state with its reason, and the facts of the command line',
-  async () => {
-    const at = shared.of('states');
-    await at.send([
-      ...readings(GARAGE, ['2026-05-16T22:00:00Z', 1_000], ['2026-05-17T10:00:00Z', 2_000]),
-      ...readings(ROOF, ['2026-05-17T11:00:00Z', 7]),
-    ]);
-    const status = await at.untilAnswer<StatusAnswer>(
-      'status',
-      ({ storedMessages, newestReadingAt }) => storedMessages === 3 && newestReadingAt !== null,
-    );
-    expect(status).toMatchObject({
-      workgroup: 'states',
-      timezone: 'Europe/Paris',
-      state: 'running',
-      health: 'good',
-      reason: 'all is well',
-      findings: [],
-      newestReadingAt: '2026-05-17T11:00:00.000Z',
-      lastHour: { messages: 3, quarantined: 0 },
-      gaps: 0,
-      quarantined: 0,
-      troubles: [],
-      problems: [],
-      stages: { poll: { transport: 'rest', upToDate: true, lagMessages: 0, lastError: null } },
-    });
-    const cli = await runCommand(['status', '--json', '-w', 'states'], { cwd: shared.cwd });
-    const [listed] = JSON.parse(cli.stdout) as [Record<string, never>];
-    expect(listed).toMatchObject({
-      state: status.state,
-      storedMessages: 3,
-      lastHour: status.lastHour,
-      newestReadingAtMs: Date.parse(status.newestReadingAt!),
-      publish: { generation: expect.any(Number) },
-    });
+test('the status has one state with its reason, and the facts of the command line', {
+  tags: ['slow'],
+}, async () => {
+  const at = shared.of('states');
+  await at.send([
+    ...readings(GARAGE, ['2026-05-16T22:00:00Z', 1_000], ['2026-05-17T10:00:00Z', 2_000]),
+    ...readings(ROOF, ['2026-05-17T11:00:00Z', 7]),
+  ]);
+  const status = await at.untilAnswer<StatusAnswer>(
+    'status',
+    ({ storedMessages, newestReadingAt }) => storedMessages === 3 && newestReadingAt !== null,
+  );
+  expect(status).toMatchObject({
+    workgroup: 'states',
+    timezone: 'Europe/Paris',
+    state: 'running',
+    health: 'good',
+    reason: 'all is well',
+    findings: [],
+    newestReadingAt: '2026-05-17T11:00:00.000Z',
+    lastHour: { messages: 3, quarantined: 0 },
+    gaps: 0,
+    quarantined: 0,
+    troubles: [],
+    problems: [],
+    stages: { poll: { transport: 'rest', upToDate: true, lagMessages: 0, lastError: null } },
+  });
+  const cli = await runCommand(['status', '--json', '-w', 'states'], { cwd: shared.cwd });
+  const [listed] = JSON.parse(cli.stdout) as [Record<string, never>];
+  expect(listed).toMatchObject({
+    state: status.state,
+    storedMessages: 3,
+    lastHour: status.lastHour,
+    newestReadingAtMs: Date.parse(status.newestReadingAt!),
+    publish: { generation: expect.any(Number) },
+  });
 
-    const text = await at.get('status');
-    const again = await at.get('status', { headers: { 'If-None-Match': text.etag! } });
-    expect([200, 304]).toContain(again.status);
-  },
-);
+  const text = await at.get('status');
+  const again = await at.get('status', { headers: { 'If-None-Match': text.etag! } });
+  expect([200, 304]).toContain(again.status);
+});
 
 test('the status needs a token for the whole workgroup', async () => {
   const at = shared.of('rejections');
@@ -84,7 +83,9 @@ test('the status needs a token for the whole workgroup', async () => {
   expect((await at.ask('PUT', 'status')).status).toBe(405);
 });
 
-test('devices, sites and meters have names and roles, and a token sees its own', async () => {
+test('devices, sites and meters have names and roles, and a token sees its own', {
+  tags: ['slow'],
+}, async () => {
   const at = shared.of('rows');
   const { devices } = await at.untilAnswer<{
     devices: Array<{ id: string; lastSeen: string | null; sources: unknown[] }>;
@@ -170,7 +171,9 @@ const siteOf = (path: string) => (/variance|reconciliation/.test(path) ? 'house'
 /** Answers about one thing: a state, settings, or the parts of one day. */
 const single = ['status', 'workgroup', 'daily-energy/explain'];
 
-test('every list of the OpenAPI description is also answered as rows, in the formats in turn', async () => {
+test('every list of the OpenAPI description is also answered as rows, in the formats in turn', {
+  tags: ['slow'],
+}, async () => {
   const at = shared.of('rows');
   await at.untilAnswer<{ devices: Array<{ sources: unknown[] }> }>('devices', ({ devices }) =>
     devices.some(({ sources }) => sources.length > 0),
@@ -219,7 +222,9 @@ interface Answer {
   setAside: unknown[];
 }
 
-test('rejected readings are grouped by reason with samples, cut to the devices of a token', async () => {
+test('rejected readings are grouped by reason with samples, cut to the devices of a token', {
+  tags: ['slow'],
+}, async () => {
   const at = shared.of('rejections');
   await at.send([
     ...readings(GARAGE, ['2026-05-17T08:00:00Z', 'n/a'], ['2026-05-17T09:00:00Z', 'n/a']),
@@ -282,7 +287,9 @@ const queries: Readonly<Record<string, string>> = {
   'sites/{site}/variance': `?startDate=${DAY}&endDate=${DAY}`,
 };
 
-test('every address below /orgs has an ETag, answers HEAD as GET without the body, and 304', async () => {
+test('every address below /orgs has an ETag, answers HEAD as GET without the body, and 304', {
+  tags: ['slow'],
+}, async () => {
   const at = shared.of('rows');
   await at.untilAnswer<Record<string, object>>(
     `daily-energy?startDate=${DAY}&endDate=${DAY}`,

@@ -23,7 +23,9 @@ const claimIn = (dataDir: string, store: ObjectStore | undefined) =>
     store,
   );
 
-test('without its bucket a workgroup is refused until its lake is complete, for example restored', async () => {
+test('without its bucket a workgroup is refused until its lake is complete, for example restored', {
+  tags: ['slow'],
+}, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const first = machine();
   const { owner, shard, grow } = await work(first, store);
@@ -65,7 +67,9 @@ test('the audit log says that an earlier commit was restored, because what came 
   ]);
 });
 
-test('a claim says whether readers must wait for the first copy, and a sound bucket leaves no entry', async () => {
+test('a claim says whether readers must wait for the first copy, and a sound bucket leaves no entry', {
+  tags: ['slow'],
+}, async () => {
   const { store } = sharedTwo();
   const dataDir = tempDir();
   expect((await claimIn(dataDir, store))?.rolledBack).toBeUndefined();

@@ -61,7 +61,9 @@ test('a run of the roll-up that is stopped begins no call', async () => {
   expect(await rollUp(AbortSignal.abort())).toMatchObject({ counts: { readings: 0 } });
 });
 
-test('a read at the end of the stream waits a second, unless the worker is told of news', async () => {
+test('a read at the end of the stream waits a second, unless the worker is told of news', {
+  tags: ['slow'],
+}, async () => {
   const asked: unknown[] = [];
   const server = createServer(({ headers }, response) => {
     asked.push(headers.prefer);

@@ -6,7 +6,7 @@ import type { Ask } from '../../src/client/position.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { landedOffsets, openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { answerOf, assignmentOf, rawAnswer } from './answers.ts';
@@ -41,7 +41,9 @@ function land(pipeline: Pipeline, ask: Ask, answer = answerOf(0, 10)) {
   return pipeline.run('acme', 'land', { ask, answer }, [answer.bytes.buffer]);
 }
 
-test('answers are decoded and landed in the thread, and their bytes move there', async () => {
+test('answers are decoded and landed in the thread, and their bytes move there', {
+  tags: ['slow'],
+}, async () => {
   const dataDir = tempDir();
   const pipeline = startPipeline();
   expect(await pipeline.open(assignmentOf(dataDir))).toEqual({ epoch: 1n });
@@ -64,7 +66,9 @@ test('answers are decoded and landed in the thread, and their bytes move there',
   expect(row).toMatchObject({ other: '{"state":"run"}' });
 });
 
-test('answers that are handed over without a pause land in their order, once', async () => {
+test('answers that are handed over without a pause land in their order, once', {
+  tags: ['slow'],
+}, async () => {
   const pipeline = await openShared();
   const replies = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
@@ -95,7 +99,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('an answer that cannot be read moves no checkpoint and reports if a retry can help', async () => {
+test('an answer that cannot be read moves no checkpoint and reports if a retry can help', {
+  tags: ['slow'],
+}, async () => {
   const pipeline = await openShared();
   await land(pipeline, oldest, answerOf(0, 50));
   const cut = answerOf(50, 60);
@@ -114,7 +120,7 @@ test('an answer that cannot be read moves no checkpoint and reports if a retry c
   expect(await land(pipeline, at(50), answerOf(50, 60))).toMatchObject({ kind: 'delivered', messages: 10 });
 });
 
-test('workgroups share the thread and nothing else', async () => {
+test('workgroups share the thread and nothing else', { tags: ['slow'] }, async () => {
   const pipeline = await openShared(tempDir(), ['acme', 'globex']);
   await land(pipeline, oldest, answerOf(0, 50));
   expect(await pipeline.run('globex', 'status', undefined)).toMatchObject({
@@ -127,7 +133,9 @@ test('workgroups share the thread and nothing else', async () => {
 });
 
 describe('errors keep their class on the way', () => {
-  test('transient: another process has the file open, and the error names it', async () => {
+  test('transient: another process has the file open, and the error names it', {
+    tags: ['slow'],
+  }, async () => {
     const dataDir = tempDir();
     await openTestShard({ path: warehouseOf(dataDir) });
     const opening = openShared(dataDir);
@@ -138,7 +146,7 @@ describe('errors keep their class on the way', () => {
     });
   });
 
-  test('terminal: the file is of another workgroup', async () => {
+  test('terminal: the file is of another workgroup', { tags: ['slow'] }, async () => {
     const dataDir = tempDir();
     await (await openTestShard({ path: warehouseOf(dataDir), workgroupId: 'globex' })).close();
     const opening = openShared(dataDir);
@@ -167,34 +175,33 @@ describe('the thread ends without taking the process with it', () => {
     }
   });
 
-  test.runIf(isFull)(
-    'a crash of the thread fails running operations, and the next thread continues from the checkpoint',
-    async () => {
-      const child = spawn(
-        process.execPath,
-        [
-          '--import',
-          join(import.meta.dirname, 'throw-in-thread.ts'),
-          join(import.meta.dirname, 'crash-child.ts'),
-          tempDir(),
-        ],
-        { stdio: ['ignore', 'pipe', 'inherit'] },
-      );
-      onTestFinished(() => void child.kill('SIGKILL'));
-      let output = '';
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-      });
-      const [exitCode, signal] = await once(child, 'exit');
-      expect({ exitCode, signal }).toEqual({ exitCode: 0, signal: null });
-      const { crashed, messages, distinct } = JSON.parse(output) as Record<string, number>;
-      expect(crashed).toBeGreaterThan(0);
-      expect({ messages, distinct }).toEqual({ messages: 60_000, distinct: 60_000 });
-    },
-  );
+  test('a crash of the thread fails running operations, and the next thread continues from the checkpoint', {
+    tags: ['slow'],
+  }, async () => {
+    const child = spawn(
+      process.execPath,
+      [
+        '--import',
+        join(import.meta.dirname, 'throw-in-thread.ts'),
+        join(import.meta.dirname, 'crash-child.ts'),
+        tempDir(),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const [exitCode, signal] = await once(child, 'exit');
+    expect({ exitCode, signal }).toEqual({ exitCode: 0, signal: null });
+    const { crashed, messages, distinct } = JSON.parse(output) as Record<string, number>;
+    expect(crashed).toBeGreaterThan(0);
+    expect({ messages, distinct }).toEqual({ messages: 60_000, distinct: 60_000 });
+  });
 });
 
-test('publishing ends early without a new generation if it is aborted', async () => {
+test('publishing ends early without a new generation if it is aborted', { tags: ['slow'] }, async () => {
   const pipeline = await openShared();
   await land(pipeline, oldest, answerOf(0, 1_000));
   await pipeline.run('acme', 'rollUp', undefined);

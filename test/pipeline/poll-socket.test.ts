@@ -43,7 +43,9 @@ async function post(service: StreamService, count: number): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test('a slice with a socket stays at the head, lands new messages at once, and ends when it is aborted', async () => {
+test('a slice with a socket stays at the head, lands new messages at once, and ends when it is aborted', {
+  tags: ['slow'],
+}, async () => {
   // A timer of the server and the end of a wait bring no message.
   const clock = createTestClock();
   const { service, pipeline, source } = await startReading({ clock, socketTimer: clock.startTimer });
@@ -71,7 +73,7 @@ test('a slice with a socket stays at the head, lands new messages at once, and e
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 2_515 });
 });
 
-test('the next slice continues the same subscription at the checkpoint', async () => {
+test('the next slice continues the same subscription at the checkpoint', { tags: ['slow'] }, async () => {
   const { service, pipeline, source } = await startReading();
   for (const round of [1, 2]) {
     await post(service, 10);
@@ -90,7 +92,7 @@ test('the next slice continues the same subscription at the checkpoint', async (
   }
 });
 
-test('a warehouse that was opened anew is read to from its own checkpoint', async () => {
+test('a warehouse that was opened anew is read to from its own checkpoint', { tags: ['slow'] }, async () => {
   const { service, pipeline, source } = await startReading();
   await post(service, 10);
   const read = async (count: number) => {

@@ -97,7 +97,7 @@ test.runIf(isSoak)('an upload while a snapshot is taken asks for another one, wh
   expect((await operations.snapshot(open, undefined)).sequence).toBe(sequence);
 });
 
-test('an upload is in a snapshot although the running snapshot failed', async () => {
+test('an upload is in a snapshot although the running snapshot failed', { tags: ['slow'] }, async () => {
   const { open, meanwhile, restoredCount } = await openWorkgroup();
   await upload(open);
   meanwhile(() => Promise.reject(new Error('the disk is full')));
@@ -131,7 +131,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('snapshots continue after an import that failed', async () => {
+test('snapshots continue after an import that failed', { tags: ['slow'] }, async () => {
   const { open, restoredCount } = await openWorkgroup();
   await importOf(open, undefined);
   await until('the import has failed', () =>

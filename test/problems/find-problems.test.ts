@@ -106,7 +106,9 @@ test('there are no problems before the first message', async () => {
   expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, [])).toEqual({});
 });
 
-test('tables and fields without messages are named, with the most similar ones that have messages', async () => {
+test('tables and fields without messages are named, with the most similar ones that have messages', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const energyStreams = [
     total,

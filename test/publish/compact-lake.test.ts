@@ -55,7 +55,9 @@ test.runIf(isSoak)('small files of an hour become one sorted file with the same 
   expect((await at.head()).totals.messages).toBe(40);
 });
 
-test('hours that are small together become a day, and days a month, sorted by device and time', async () => {
+test('hours that are small together become a day, and days a month, sorted by device and time', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   for (const hours of [0, 1, 24, 25]) {
     await landMessages(at.shard, { count: 4, storeTimeMs: TEST_START_MS + hours * HOUR_MS });

@@ -93,7 +93,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('declared data is made again only if the configuration, the devices or the range of days change', async () => {
+test('declared data is made again only if the configuration, the devices or the range of days change', {
+  tags: ['slow'],
+}, async () => {
   const { publish, steps, declarations } = await openPublisher();
   const made = async (work: Promise<unknown>) => {
     await work;

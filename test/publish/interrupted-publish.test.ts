@@ -13,7 +13,7 @@ import { openOwnFixture } from './own-fixture.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
 import { analyse, type Fixture, landMessages, rows, storeDays } from './publish-fixture.ts';
 
-test('a change during the writing of a generation is in the next one', async () => {
+test('a change during the writing of a generation is in the next one', { tags: ['slow'] }, async () => {
   const fixed = await openOwnFixture();
   const { shard, publish, head } = fixed;
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
@@ -27,7 +27,9 @@ test('a change during the writing of a generation is in the next one', async () 
   expect((await head()).totals.dailyEnergyWh).toBe(11);
 });
 
-test('of two publishers of the same generation one fails, and nothing of it is visible', async () => {
+test('of two publishers of the same generation one fails, and nothing of it is visible', {
+  tags: ['slow'],
+}, async () => {
   const fixed = await openOwnFixture();
   const { shard, paths, publish, head } = fixed;
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
@@ -90,7 +92,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('a crash after the commit and before the warehouse notes it doubles nothing', async () => {
+test('a crash after the commit and before the warehouse notes it doubles nothing', {
+  tags: ['slow'],
+}, async () => {
   const { shard, paths, publish, head, analyse } = await openOwnFixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
@@ -113,7 +117,9 @@ test('a crash after the commit and before the warehouse notes it doubles nothing
   expect(await analyse('SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 
-test('a failure after the commit keeps its files, and the same worker continues from it', async () => {
+test('a failure after the commit keeps its files, and the same worker continues from it', {
+  tags: ['slow'],
+}, async () => {
   const { shard, paths, publish, analyse } = await openOwnFixture();
   let isFailing = false;
   const worker: PublishableShard = {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { isFull, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -40,45 +40,43 @@ function start(script: string, argument: string): Running {
   return { child, output: () => output, lines };
 }
 
-test.runIf(isFull)(
-  'killed at any moment, the lake stays consistent for every reader and loses and doubles nothing',
-  async () => {
-    const dataDir = tempDir();
-    const reader = start('read-forever.ts', join(dataDir, 'lake'));
-    await reader.lines('ready', 1);
-    for (let kill = 0; kill < KILLS; kill++) {
-      const worker = start('publish-forever.ts', dataDir);
-      await worker.lines('ready', 1);
-      await worker.lines('published', kill % 3);
-      await sleep(Math.random() * 150);
-      worker.child.kill('SIGKILL');
-      if (worker.child.exitCode === null && worker.child.signalCode === null)
-        await once(worker.child, 'exit');
-      expect(worker.child.signalCode, worker.output()).toBe('SIGKILL');
-    }
+test('killed at any moment, the lake stays consistent for every reader and loses and doubles nothing', {
+  tags: ['slow'],
+}, async () => {
+  const dataDir = tempDir();
+  const reader = start('read-forever.ts', join(dataDir, 'lake'));
+  await reader.lines('ready', 1);
+  for (let kill = 0; kill < KILLS; kill++) {
+    const worker = start('publish-forever.ts', dataDir);
+    await worker.lines('ready', 1);
+    await worker.lines('published', kill % 3);
+    await sleep(Math.random() * 150);
+    worker.child.kill('SIGKILL');
+    if (worker.child.exitCode === null && worker.child.signalCode === null) await once(worker.child, 'exit');
+    expect(worker.child.signalCode, worker.output()).toBe('SIGKILL');
+  }
 
-    const at = await openFixture(dataDir, createTestClock());
-    onTestFinished(() => at.shard.close());
-    await publishAndRenew(at.shard, {
-      lakeDir: at.lakeDir,
-      currentEveryMs: 0,
-      clock: systemClock,
-      logger: silentLogger,
-    });
-    const warehouse = await at.shard.transaction((connection) =>
-      rows(
-        connection,
-        `SELECT (SELECT count(*) FROM message), (SELECT bit_xor(hash(stream_offset)) FROM message),
+  const at = await openFixture(dataDir, createTestClock());
+  onTestFinished(() => at.shard.close());
+  await publishAndRenew(at.shard, {
+    lakeDir: at.lakeDir,
+    currentEveryMs: 0,
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  const warehouse = await at.shard.transaction((connection) =>
+    rows(
+      connection,
+      `SELECT (SELECT count(*) FROM message), (SELECT bit_xor(hash(stream_offset)) FROM message),
          (SELECT sum(energy_wh)::BIGINT FROM daily_energy), (SELECT sum(energy_wh)::BIGINT FROM interval_energy)`,
-      ),
-    );
-    const lake = await at.analyse(
-      `SELECT (SELECT count(*) FROM messages), (SELECT bit_xor(hash(stream_offset)) FROM messages),
+    ),
+  );
+  const lake = await at.analyse(
+    `SELECT (SELECT count(*) FROM messages), (SELECT bit_xor(hash(stream_offset)) FROM messages),
        (SELECT sum(energy_wh)::BIGINT FROM daily_energy), (SELECT sum(energy_wh)::BIGINT FROM interval_energy)`,
-    );
-    expect(lake).toEqual(warehouse);
-    expect(Number(warehouse[0]![0])).toBeGreaterThan(0);
+  );
+  expect(lake).toEqual(warehouse);
+  expect(Number(warehouse[0]![0])).toBeGreaterThan(0);
 
-    await reader.lines(String((await at.head()).sequence), 1);
-  },
-);
+  await reader.lines(String((await at.head()).sequence), 1);
+});

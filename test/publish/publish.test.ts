@@ -10,7 +10,9 @@ import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
 import { addSeries, landMessages, rows, storeDays, storeIntervals } from './publish-fixture.ts';
 
-test('landed messages can be read with names instead of ids, by folders and by views', async () => {
+test('landed messages can be read with names instead of ids, by folders and by views', {
+  tags: ['slow'],
+}, async () => {
   const { shard, paths, publish, renew, analyse } = await openOwnFixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS, devices: 2 });
   await landMessages(shard, { count: 3, storeTimeMs: TEST_START_MS + HOUR_MS, table: 'wind' });
@@ -85,7 +87,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('messages of a past month or day become one file, and messages of today one file for each hour', async () => {
+test('messages of a past month or day become one file, and messages of today one file for each hour', {
+  tags: ['slow'],
+}, async () => {
   const { shard, publish, head, analyse } = await openOwnFixture();
   const land = async (...hours: string[]) => {
     for (const hour of hours)
@@ -113,7 +117,7 @@ test('messages of a past month or day become one file, and messages of today one
   expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[18n, 18n]]);
 });
 
-test('nothing new, no new generation', async () => {
+test('nothing new, no new generation', { tags: ['slow'] }, async () => {
   const { shard, publish } = await openOwnFixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 6 }]);
@@ -148,7 +152,9 @@ test('only the partitions that changed are written again', async () => {
   expect(after).toHaveLength(before.length);
 });
 
-test('many days of a month that is over are written as the month, in place of its days, unless they are large', async () => {
+test('many days of a month that is over are written as the month, in place of its days, unless they are large', {
+  tags: ['slow'],
+}, async () => {
   const { shard, publish, head, analyse } = await openOwnFixture();
   await addSeries(shard, 1, 1, 'inverter');
   const days = (month: string, count: number) =>
@@ -180,7 +186,7 @@ test('many days of a month that is over are written as the month, in place of it
   expect(await periods()).toEqual(['2026-10', ...days('2026-11', 5), ...days('2026-09', 5)]);
 });
 
-test('days and intervals that are withdrawn leave the lake', async () => {
+test('days and intervals that are withdrawn leave the lake', { tags: ['slow'] }, async () => {
   const { shard, publish, head, analyse } = await openOwnFixture();
   await addSeries(shard, 1, 1, 'inverter');
   await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [2] });
@@ -200,7 +206,7 @@ test('days and intervals that are withdrawn leave the lake', async () => {
   expect((await head()).totals.dailyEnergyWh).toBe(1);
 });
 
-test('a session of an analyst keeps the generation that it has opened', async () => {
+test('a session of an analyst keeps the generation that it has opened', { tags: ['slow'] }, async () => {
   const { shard, paths, publish, renew } = await openOwnFixture();
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await publish();
@@ -217,7 +223,9 @@ test('a session of an analyst keeps the generation that it has opened', async ()
   expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 
-test('quarantined messages are published with their batches in any file order, and gaps with their state', async () => {
+test('quarantined messages are published with their batches in any file order, and gaps with their state', {
+  tags: ['slow'],
+}, async () => {
   const { shard, publish, head, analyse } = await openOwnFixture();
   const land = async (from: bigint, count: number) => {
     const broken = Array.from({ length: count }, (_, index) => ({
@@ -272,7 +280,9 @@ test('quarantined messages are published with their batches in any file order, a
   expect(await analyse('SELECT reason, to_offset FROM gap')).toEqual([['expired', 6n]]);
 });
 
-test('odd names and a field that a message holds twice are published as they are', async () => {
+test('odd names and a field that a message holds twice are published as they are', {
+  tags: ['slow'],
+}, async () => {
   const { shard, publish, analyse } = await openOwnFixture();
   await landMessages(shard, {
     count: 2,
@@ -300,7 +310,7 @@ test('odd names and a field that a message holds twice are published as they are
   );
 });
 
-test('an unknown dirty partition is an error, and is not left out silently', async () => {
+test('an unknown dirty partition is an error, and is not left out silently', { tags: ['slow'] }, async () => {
   const { shard, publish } = await openOwnFixture();
   await publish();
   for (const [dataset, partition, code] of [
@@ -322,6 +332,7 @@ test('an unknown dirty partition is an error, and is not left out silently', asy
 // Another file system is the one place where links are sure to fail.
 test.runIf(existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp').dev)(
   'where files cannot be linked they are copied',
+  { tags: ['slow'] },
   async () => {
     const elsewhere = mkdtempSync('/dev/shm/wattline-test-');
     onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));

@@ -37,7 +37,9 @@ async function publishDay(at: Fixture, energyWh: number) {
 const DAYS = 'SELECT energy_wh::INTEGER FROM daily_energy';
 const shown = ({ paths }: Fixture) => analyse(join(paths.current, 'analytics.duckdb'), DAYS);
 
-test('current follows at once at first, then once a minute, and by a call without a publication', async () => {
+test('current follows at once at first, then once a minute, and by a call without a publication', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   const { shard, lakeDir, clock, paths } = at;
   const renew = (isFinal = false) => renewCurrent(shard, { lakeDir, clock, isFinal });
@@ -65,7 +67,9 @@ test('current follows at once at first, then once a minute, and by a call withou
   expect(await shown(at)).toEqual([[4]]);
 });
 
-test('a publication that finds nothing new, and maintenance, renew what is due; a clock that was set back delays nothing', async () => {
+test('a publication that finds nothing new, and maintenance, renew what is due; a clock that was set back delays nothing', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   await publishDay(at, 1);
   await publishDay(at, 2);
@@ -88,7 +92,7 @@ test('a publication that finds nothing new, and maintenance, renew what is due; 
   expect(await readCurrent(at.paths)).toBe(4);
 });
 
-test('a tree changes by the difference, and only when it is the oldest', async () => {
+test('a tree changes by the difference, and only when it is the oldest', { tags: ['slow'] }, async () => {
   const at = await openOwnFixture();
   for (const month of ['2026-09', '2026-10', '2026-11'])
     await storeDays(at.shard, [{ day: `${month}-15`, device: 1, energyWh: 1 }]);
@@ -146,7 +150,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('views may be attached under any name, beside a database with the same names', async () => {
+test('views may be attached under any name, beside a database with the same names', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   await publishDay(at, 1);
   const instance = await DuckDBInstance.create(':memory:');
@@ -162,7 +168,9 @@ test('views may be attached under any name, beside a database with the same name
   ]);
 });
 
-test('a filter on a partition reads only its files, by the views and by the folders', async () => {
+test('a filter on a partition reads only its files, by the views and by the folders', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   await addSeries(at.shard, 1, 1, 'inverter');
   for (let step = 0; step < 6; step++) {
@@ -192,7 +200,9 @@ test('a filter on a partition reads only its files, by the views and by the fold
   }).toEqual({ all: 6, table: 3, hour: 1, month: 1, days: 2, folderMonth: 1, folderHour: 2 });
 });
 
-test('a worker that closes a workgroup leaves current at the newest generation', async () => {
+test('a worker that closes a workgroup leaves current at the newest generation', {
+  tags: ['slow'],
+}, async () => {
   const config = configSchema.parse({ workgroups: [{ id: 'home' }] });
   const assignment = assignmentOf({ ...config, dataDir: tempDir() }, config.workgroups[0]!);
   const open = await openAssignment(assignment, createTestClock(), silentLogger);

@@ -71,7 +71,7 @@ test('generations with views stay an hour, others two minutes, then one of each 
   );
 });
 
-test('old generations are deleted with the files that only they have', async () => {
+test('old generations are deleted with the files that only they have', { tags: ['slow'] }, async () => {
   const at = await openOwnFixture({ startMs: Date.now() });
   const startMs = at.clock.now();
   for (let step = 0; step < 4; step++) {
@@ -126,7 +126,7 @@ test.runIf(isSoak)('a new process, which reads the commits again, deletes the sa
     ).toEqual([[1]]);
 });
 
-test('the generation that was replaced just now stays, however old it is', async () => {
+test('the generation that was replaced just now stays, however old it is', { tags: ['slow'] }, async () => {
   const at = await openOwnFixture();
   await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await at.publish();
@@ -137,7 +137,7 @@ test('the generation that was replaced just now stays, however old it is', async
   expect(await readCommit(at.paths, 1)).toBeDefined();
 });
 
-test('the generation of current stays, even if it is renewed rarely', async () => {
+test('the generation of current stays, even if it is renewed rarely', { tags: ['slow'] }, async () => {
   const at = await openOwnFixture();
   for (let step = 0; step < 3; step++) {
     at.clock.set(TEST_START_MS + step * 6 * HOUR_MS);
@@ -152,7 +152,9 @@ test('the generation of current stays, even if it is renewed rarely', async () =
   ).toEqual([[0]]);
 });
 
-test('files that crashes have left are deleted when no process can still use them', async () => {
+test('files that crashes have left are deleted when no process can still use them', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture({ startMs: Date.now() });
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() });
   await at.publish();
@@ -246,7 +248,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('only messages that are published, rolled up and old leave the warehouse', async () => {
+test('only messages that are published, rolled up and old leave the warehouse', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   const { shard, lakeDir, clock } = at;
   const trim = (dryRun = false) =>
@@ -277,7 +281,9 @@ test('only messages that are published, rolled up and old leave the warehouse', 
   expect(readFileSync(join(at.paths.current, 'commit.json'), 'utf8')).toContain('"messages":15');
 });
 
-test('no message leaves the warehouse before it is rolled up for the first time', async () => {
+test('no message leaves the warehouse before it is rolled up for the first time', {
+  tags: ['slow'],
+}, async () => {
   const at = await openOwnFixture();
   const { shard, lakeDir, clock } = at;
   const stream = energyStreamSchema.parse({
@@ -301,7 +307,9 @@ test('no message leaves the warehouse before it is rolled up for the first time'
   expect(await trim([])).toEqual({ messages: 10 });
 });
 
-test('rejected readings are deleted after 90 days in warehouse and lake, and quarantined messages stay', async () => {
+test('rejected readings are deleted after 90 days in warehouse and lake, and quarantined messages stay', {
+  tags: ['slow'],
+}, async () => {
   const opened = await openOwnFixture();
   const { shard, publish, analyse, clock, lakeDir } = opened;
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });

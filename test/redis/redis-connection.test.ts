@@ -90,7 +90,9 @@ test('no keys are no values, without a command', async () => {
   await expect(connection.values(['key'])).rejects.toMatchObject({ code: 'RedisUnreachable' });
 });
 
-test('sentinels that are away for a while are asked again, once the connection was open', async () => {
+test('sentinels that are away for a while are asked again, once the connection was open', {
+  tags: ['slow'],
+}, async () => {
   const sentinel = await startSentinel(server.port);
   onTestFinished(sentinel.stop);
   const proxy = await startCuttingProxy(sentinel.port);

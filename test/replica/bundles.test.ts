@@ -92,6 +92,7 @@ const steps = ['land', 'days', 'publish', 'compact', 'mirror', 'unbundle', 'coll
 const inBucket = new Set<(typeof steps)[number]>(['land', 'mirror', 'unbundle', 'collect']);
 
 test('after any steps a reader of the bucket sees the rows of the local lake', {
+  tags: ['slow'],
   timeout: 240_000,
 }, async () => {
   await fc.assert(
@@ -179,7 +180,9 @@ describe.each(stores)('bundles in a $kind', ({ open }) => {
   });
 });
 
-test('files that are separate objects leave their bundles, and empty bundles are collected', async () => {
+test('files that are separate objects leave their bundles, and empty bundles are collected', {
+  tags: ['slow'],
+}, async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -220,7 +223,9 @@ test.runIf(isSoak)('a commit never names more than a hundred bundles', { timeout
   for (const key of objectKeys(owner.head())) expect(await keysOf(store, key)).toEqual([key]);
 });
 
-test('a bundle that is damaged or missing is found, and its files are never read', async () => {
+test('a bundle that is damaged or missing is found, and its files are never read', {
+  tags: ['slow'],
+}, async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -244,7 +249,9 @@ test('a bundle that is damaged or missing is found, and its files are never read
   expect(await source.download(key!, join(tempDir(), 'file'), head.files[0]!)).toBe(false);
 });
 
-test('a commit with files that are not within their bundle is refused before they are read', async () => {
+test('a commit with files that are not within their bundle is refused before they are read', {
+  tags: ['slow'],
+}, async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());

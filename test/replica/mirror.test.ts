@@ -8,7 +8,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -48,28 +48,27 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
     expect(network.puts).toEqual([]);
   });
 
-  test.runIf(isFull)(
-    'a commit is found by its nonce if its answers are lost, and later commits follow it',
-    async () => {
-      const { network, store, direct } = await proxied();
-      const a = await work(machine(), store);
-      network.fateOf = (path) => (path.includes('/commits/') ? 'lose' : 'pass');
-      const first = await a.grow();
-      await expect(a.owner.mirror(first)).rejects.toMatchObject({
-        code: 'StorageUnreachable',
-        retryable: true,
-      });
-      expect(a.owner.head().sequence).toBe(1);
-      // The last PUT of the first commit arrives although its answer is lost. The next call has a later
-      // generation.
-      let sent = 0;
-      network.fateOf = (path) => (path.includes('/commits/') && sent++ === 0 ? 'drop-answer' : 'pass');
-      const second = await a.grow();
-      expect(await a.owner.mirror(second)).toMatchObject({ kind: 'mirrored', sequence: 3 });
-      expect((await readReplicaCommit(direct, 2))?.generation?.nonce).toBe(first.nonce);
-      expect((await readReplicaCommit(direct, 3))?.generation?.nonce).toBe(second.nonce);
-    },
-  );
+  test('a commit is found by its nonce if its answers are lost, and later commits follow it', {
+    tags: ['slow'],
+  }, async () => {
+    const { network, store, direct } = await proxied();
+    const a = await work(machine(), store);
+    network.fateOf = (path) => (path.includes('/commits/') ? 'lose' : 'pass');
+    const first = await a.grow();
+    await expect(a.owner.mirror(first)).rejects.toMatchObject({
+      code: 'StorageUnreachable',
+      retryable: true,
+    });
+    expect(a.owner.head().sequence).toBe(1);
+    // The last PUT of the first commit arrives although its answer is lost. The next call has a later
+    // generation.
+    let sent = 0;
+    network.fateOf = (path) => (path.includes('/commits/') && sent++ === 0 ? 'drop-answer' : 'pass');
+    const second = await a.grow();
+    expect(await a.owner.mirror(second)).toMatchObject({ kind: 'mirrored', sequence: 3 });
+    expect((await readReplicaCommit(direct, 2))?.generation?.nonce).toBe(first.nonce);
+    expect((await readReplicaCommit(direct, 3))?.generation?.nonce).toBe(second.nonce);
+  });
 
   test('an owner that has nothing to commit looks for other owners with one list', async () => {
     const { network, store, direct } = await proxied();
@@ -124,7 +123,9 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
   });
 });
 
-test('a file that was deleted meanwhile is a reason to try again with a later generation', async () => {
+test('a file that was deleted meanwhile is a reason to try again with a later generation', {
+  tags: ['slow'],
+}, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const on = machine();
   const a = await work(on, store);
@@ -136,7 +137,7 @@ test('a file that was deleted meanwhile is a reason to try again with a later ge
   expect(entriesOf(on.root)).not.toContain('staging.part');
 });
 
-test('a generation of a later owner of the warehouse is refused', async () => {
+test('a generation of a later owner of the warehouse is refused', { tags: ['slow'] }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const a = await work(machine(), store);
   const generation = { ...(await a.grow()), ownerEpoch: '2' };
@@ -144,7 +145,9 @@ test('a generation of a later owner of the warehouse is refused', async () => {
   expect(await keysOf(store, 'files/')).toEqual([]);
 });
 
-test('a process that was stopped until the keys of later commits were deleted creates nothing that counts', async () => {
+test('a process that was stopped until the keys of later commits were deleted creates nothing that counts', {
+  tags: ['slow'],
+}, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   let passedMs = 0;
   const clock: Clock = { now: () => systemClock.now() + passedMs };

@@ -7,7 +7,7 @@ import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { entriesOf, keysOf, type Machine, machine, stores, takeOver, work } from './replica-fixture.ts';
 
@@ -63,11 +63,9 @@ async function handedOver(store: ObjectStore) {
   return { next, content, last, prepared: preparedAt(next.warehousePath, next.root) };
 }
 
-/** A folder, because it needs no server. In the full set a bucket. */
-const preparedStores = isFull ? stores : [{ kind: 'folder', open: async () => openFolder() }];
-
-test.each(preparedStores)(
+test.each(stores)(
   'a prepared successor of a $kind fetches only the last pack, and has the same warehouse',
+  { tags: ['slow'] },
   async ({ open }) => {
     const store = await open();
     const { next, content, last, prepared } = await handedOver(store);
@@ -93,7 +91,7 @@ test.runIf(isSoak)('a prepared warehouse that is damaged is mended', async () =>
   expect(await contentOf(next, store)).toEqual(content);
 });
 
-test('a prepared pack that is damaged is not used, and rolls nothing back', async () => {
+test('a prepared pack that is damaged is not used, and rolls nothing back', { tags: ['slow'] }, async () => {
   const store = openFolder();
   const { next, content, last, prepared } = await handedOver(store);
   truncateSync(prepared.warehouse, 0);
@@ -122,7 +120,7 @@ test.runIf(isSoak)('files that were prepared long ago, or of a later commit, cha
   expect(await contentOf(late, store)).toEqual(content);
 });
 
-test('a small warehouse, and a new workgroup, are not fetched', async () => {
+test('a small warehouse, and a new workgroup, are not fetched', { tags: ['slow'] }, async () => {
   const store = openFolder();
   expect(await prepare(machine(), store)).toBeUndefined();
   const a = await work(machine(), store);
@@ -132,7 +130,9 @@ test('a small warehouse, and a new workgroup, are not fetched', async () => {
   expect(existsSync(preparedAt(next.warehousePath, next.root).warehouse)).toBe(false);
 });
 
-test('what a killed process has prepared is removed at the next start, and nothing else', async () => {
+test('what a killed process has prepared is removed at the next start, and nothing else', {
+  tags: ['slow'],
+}, async () => {
   const store = openFolder();
   const { next, prepared } = await handedOver(store);
   writeFileSync(`${prepared.warehouse}.restoring`, 'x');
@@ -143,7 +143,7 @@ test('what a killed process has prepared is removed at the next start, and nothi
   expect(entriesOf(next.lakeDir)).toEqual(['other']);
 });
 
-test('an interrupted preparation leaves nothing', async () => {
+test('an interrupted preparation leaves nothing', { tags: ['slow'] }, async () => {
   const store = openFolder();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow(500));

@@ -11,7 +11,9 @@ import { tempDir } from '../support/temp-dir.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 import { commitOf } from './plain-commit.ts';
 
-test('claims count for the state of the warehouse that they were sent for, and for no other copy', async () => {
+test('claims count for the state of the warehouse that they were sent for, and for no other copy', {
+  tags: ['slow'],
+}, async () => {
   const path = join(tempDir(), 'acme.duckdb');
   const read = () => readReplicationState(path, systemClock);
   expect(await read()).toBeUndefined();

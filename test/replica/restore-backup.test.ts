@@ -80,7 +80,7 @@ test.runIf(isSoak).each([
   },
 );
 
-test('a backup does not replace the data of a bucket without force', async () => {
+test('a backup does not replace the data of a bucket without force', { tags: ['slow'] }, async () => {
   const { options } = await backupOf(3);
   const store = folderStore();
   const a = await work(machine(), store);
@@ -92,7 +92,9 @@ test('a backup does not replace the data of a bucket without force', async () =>
   expect(await keysOf(store)).toEqual(keys);
 });
 
-test('a copy that loses its objects is made three times, and any other failure ends the restore at once', async () => {
+test('a copy that loses its objects is made three times, and any other failure ends the restore at once', {
+  tags: ['slow'],
+}, async () => {
   const { options } = await backupOf(3);
   const store = folderStore();
   const puts = new Map<string, number>();

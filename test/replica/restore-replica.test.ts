@@ -9,7 +9,7 @@ import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { machine, sharedMirrored, stores, takeOver, type Working, work } from './replica-fixture.ts';
 
@@ -46,7 +46,9 @@ async function flipPackOf(store: ObjectStore, sequence: number): Promise<void> {
 }
 
 describe.each(stores)('a replica in a $kind', ({ open }) => {
-  test.runIf(isFull)('an earlier commit becomes the newest one, and the running owner stops', async () => {
+  test('an earlier commit becomes the newest one, and the running owner stops', {
+    tags: ['slow'],
+  }, async () => {
     const store = await open();
     const own = machine();
     const a = await work(own, store);
@@ -71,7 +73,9 @@ describe.each(stores)('a replica in a $kind', ({ open }) => {
   });
 });
 
-test('a commit is found by its time at the store, and a claim has the content of the commit before', async () => {
+test('a commit is found by its time at the store, and a claim has the content of the commit before', {
+  tags: ['slow'],
+}, async () => {
   const store = openFolder();
   const a = await work(machine(), store);
   await expect(findReplicaCommit(store, at(9))).rejects.toMatchObject({ code: 'NothingToRestore' });
@@ -137,7 +141,9 @@ test.runIf(isSoak)('an owner that is faster delays a restore only', async () => 
   await expect(a.owner.mirror(await a.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
 });
 
-test('a takeover restores the newest commit with undamaged packs, and it becomes the newest', async () => {
+test('a takeover restores the newest commit with undamaged packs, and it becomes the newest', {
+  tags: ['slow'],
+}, async () => {
   const {
     store,
     contents: [first],
@@ -205,7 +211,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('without a sound commit a takeover fails, and the local data stays', async () => {
+test('without a sound commit a takeover fails, and the local data stays', { tags: ['slow'] }, async () => {
   const store = openFolder();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());

@@ -15,7 +15,7 @@ import { startLakeFill } from '../../src/replica/start-lake-fill.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
-import { isFull, isSoak, rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -92,7 +92,7 @@ async function grow({ shard, snapshot }: Working, lake: Parameters<typeof publis
 }
 
 describe.each(stores)('a lake in a $kind', ({ open }) => {
-  test.runIf(isFull)('is taken over without its files, and copied newest first', async () => {
+  test('is taken over without its files, and copied newest first', { tags: ['slow'] }, async () => {
     const store = await open();
     const at = await takenOver(store);
     const { paths, lake, second, generation } = at;
@@ -140,6 +140,7 @@ test.runIf(isSoak)('only files that are here are merged, and the others later', 
 });
 
 test('a fill that was stopped or killed anywhere continues with the missing files', {
+  tags: ['slow'],
   timeout: 240_000,
 }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
@@ -195,7 +196,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('a file that no generation needs any more is not waited for', async () => {
+test('a file that no generation needs any more is not waited for', { tags: ['slow'] }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const at = await takenOver(store);
   const { paths, lake, second, generation } = at;

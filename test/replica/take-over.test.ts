@@ -23,7 +23,9 @@ import { keysOf, type Machine, machine, sharedMirrored, stores, takeOver, work }
 const mirrored = sharedMirrored(1);
 
 describe.each(stores)('a replica in a $kind', ({ open }) => {
-  test('another machine continues with all that was mirrored, and the first one is fenced', async () => {
+  test('another machine continues with all that was mirrored, and the first one is fenced', {
+    tags: ['slow'],
+  }, async () => {
     const store = await open();
     const first = machine();
     const a = await work(first, store);
@@ -55,7 +57,9 @@ describe.each(stores)('a replica in a $kind', ({ open }) => {
   });
 });
 
-test('the same machine continues with its own warehouse, also with what was not mirrored', async () => {
+test('the same machine continues with its own warehouse, also with what was not mirrored', {
+  tags: ['slow'],
+}, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
   const a = await work(own, store);
@@ -74,7 +78,9 @@ test('the same machine continues with its own warehouse, also with what was not 
   expect(await b.owner.mirror(await b.snapshot())).toMatchObject({ kind: 'mirrored', sequence: 7 });
 });
 
-test('an older copy of the warehouse is not used, also beside the file of planned claims', async () => {
+test('an older copy of the warehouse is not used, also beside the file of planned claims', {
+  tags: ['slow'],
+}, async () => {
   const { store, own } = mirrored();
   const folder = dirname(own.warehousePath);
   const copy = join(tempDir(), 'copy');
@@ -91,7 +97,7 @@ test('an older copy of the warehouse is not used, also beside the file of planne
   expect(await c.content()).toEqual(content);
 });
 
-test('a warehouse from before its replica is its first content', async () => {
+test('a warehouse from before its replica is its first content', { tags: ['slow'] }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
   const a = await work(own, createFolderStore(join(tempDir(), 'other')));
@@ -105,7 +111,9 @@ test('a warehouse from before its replica is its first content', async () => {
   expect(await c.content()).toEqual(content);
 });
 
-test('a machine without the data does not begin a new history before the first copy of another machine', async () => {
+test('a machine without the data does not begin a new history before the first copy of another machine', {
+  tags: ['slow'],
+}, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const old = machine();
   const before = await work(old, createFolderStore(join(tempDir(), 'other')));
@@ -123,7 +131,7 @@ test('a machine without the data does not begin a new history before the first c
   expect(await other.content()).toEqual(content);
 });
 
-test('published data that was never in the bucket is not moved away', async () => {
+test('published data that was never in the bucket is not moved away', { tags: ['slow'] }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const old = machine();
   const before = await landedAndPublished(old);
@@ -201,7 +209,7 @@ test.each([
     name: 'a lake with an unreadable commit',
     damage: ({ root }: Machine) => writeFileSync(join(root, 'commits/000000000009.json'), '{'),
   },
-])('$name is replaced from the bucket', async ({ damage }) => {
+])('$name is replaced from the bucket', { tags: ['slow'] }, async ({ damage }) => {
   const {
     store,
     own,
@@ -215,7 +223,7 @@ test.each([
   expect(await b.owner.mirror(await b.grow())).toMatchObject({ kind: 'mirrored' });
 });
 
-test('a damaged warehouse that the bucket does not have claims nothing', async () => {
+test('a damaged warehouse that the bucket does not have claims nothing', { tags: ['slow'] }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
   await landedAndPublished(own);
@@ -231,7 +239,9 @@ function overwriteStart(path: string): void {
   writeFileSync(path, bytes);
 }
 
-test('the epoch is higher than the epochs of the replica and of the local file', async () => {
+test('the epoch is higher than the epochs of the replica and of the local file', {
+  tags: ['slow'],
+}, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
   const a = await work(own, store);

@@ -168,7 +168,9 @@ test.runIf(isSoak)('views follow at most once an hour, and at the end, if files 
   expect(await at.views()).toHaveLength(4);
 });
 
-test('views of files that do not change are uploaded again before their commit is old', async () => {
+test('views of files that do not change are uploaded again before their commit is old', {
+  tags: ['slow'],
+}, async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();
@@ -182,7 +184,7 @@ test('views of files that do not change are uploaded again before their commit i
   expect(await at.views()).toHaveLength(2);
 });
 
-test('a failed upload is no error, and the next one waits for ten minutes', async () => {
+test('a failed upload is no error, and the next one waits for ten minutes', { tags: ['slow'] }, async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();
@@ -195,7 +197,9 @@ test('a failed upload is no error, and the next one waits for ten minutes', asyn
   expect(await at.views()).toHaveLength(1);
 });
 
-test('views wait until the lake has all its files, and not longer if the clock is set back', async () => {
+test('views wait until the lake has all its files, and not longer if the clock is set back', {
+  tags: ['slow'],
+}, async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();

@@ -30,7 +30,9 @@ const valuesOf = (batches: readonly MessageBatch[]) =>
     messages.map((message) => (message.kind === 'telemetry' ? message.data.value : message.kind)),
   );
 
-test('a program gets each message once and in order, and continues at its position', async () => {
+test('a program gets each message once and in order, and continues at its position', {
+  tags: ['slow'],
+}, async () => {
   const service = await startStreamService();
   // A batch without messages would only wake the program.
   expect(await read(service)).toEqual([]);
@@ -43,7 +45,7 @@ test('a program gets each message once and in order, and continues at its positi
   expect(valuesOf(await read(service, position))).toEqual([4]);
 });
 
-test('a program learns of lost messages, even if no message follows them', async () => {
+test('a program learns of lost messages, even if no message follows them', { tags: ['slow'] }, async () => {
   const clock = createTestClock();
   const service = await startStreamService({ clock, retentionMs: 60_000 });
   await post(service, [1]);

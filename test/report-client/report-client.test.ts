@@ -8,7 +8,6 @@ import type { ReportRequestOptions } from '../../src/report-client/report-reques
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { openReport } from '../report/report-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { isFull } from '../support/rounds.ts';
 
 const TOKEN = 'secret.token.of-a-person';
 const days = { startDate: '2026-11-18', endDate: '2026-11-19' };
@@ -52,7 +51,7 @@ const failureOf = (call: Promise<unknown>) =>
     (error: unknown) => error as TransientError | TerminalError,
   );
 
-test('reports, rows and the refusals of a real service have their types', async () => {
+test('reports, rows and the refusals of a real service have their types', { tags: ['slow'] }, async () => {
   const at = await openReport({ devices: [{ id: deviceId(1), name: 'garage' }] });
   await storeDays(at.shard, [
     { day: '2026-11-18', device: 1, energyWh: 500 },
@@ -254,7 +253,7 @@ test('an abort ends a request at once with its reason, and a silent server ends 
   });
 });
 
-test.runIf(isFull)('rows that stop on the way end after the time', async () => {
+test('rows that stop on the way end after the time', { tags: ['slow'] }, async () => {
   const halfway = await serve((response) => void response.write('{"day":1}\n'));
   const rows = clientOf(halfway.url, { timeoutMs: 2_000 }).client.rows('audit');
   expect((await rows.next()).value).toEqual({ day: 1 });

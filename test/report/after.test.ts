@@ -55,7 +55,9 @@ async function openWithRollUp() {
   return { ...at, rolledUp };
 }
 
-test('messages without energy are in the published data when they are rolled up', async () => {
+test('messages without energy are in the published data when they are rolled up', {
+  tags: ['slow'],
+}, async () => {
   const at = await openWithRollUp();
   // No number, and a number that is no energy.
   for (const [index, data] of [{ state: 'run' }, { volts: 230 }].entries()) {
@@ -76,7 +78,9 @@ test('messages without energy are in the published data when they are rolled up'
   }
 });
 
-test('a message is waited for until its own batch is rolled up, and not those that landed later', async () => {
+test('a message is waited for until its own batch is rolled up, and not those that landed later', {
+  tags: ['slow'],
+}, async () => {
   const at = await openWithRollUp();
   await landMessages(at.shard, { count: 1, storeTimeMs: TEST_START_MS });
   await at.publish();
@@ -93,7 +97,7 @@ test('a message is waited for until its own batch is rolled up, and not those th
   await wait;
 });
 
-test('an offset that is not published in time is 503 with what to do', async () => {
+test('an offset that is not published in time is 503 with what to do', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
   await at.publish();
@@ -113,7 +117,7 @@ test('an offset that is not published in time is 503 with what to do', async () 
   ).rejects.toThrow('the caller has gone');
 });
 
-test('a token that is revoked while it waits is refused at once', async () => {
+test('a token that is revoked while it waits is refused at once', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
   await at.publish();
@@ -138,7 +142,7 @@ test('a token that is revoked while it waits is refused at once', async () => {
   expect((await answer).status).toBe(401);
 });
 
-test('every report refuses what is no offset', async () => {
+test('every report refuses what is no offset', { tags: ['slow'] }, async () => {
   const at = await openReport({ devices: [{ id: deviceId(1), name: 'one' }] });
   const { paths } = (await (await at.get('/openapi.json')).json()) as {
     paths: Record<string, { get: { parameters: Array<{ name: string }> } }>;

@@ -10,7 +10,9 @@ import { type BalanceFixture, openBalance } from './balance-support.ts';
 /** Nothing has energy. */
 const silent = shared(() => openBalance(home, days, []));
 
-test('a token of device groups sees the balance of its devices and of sites that are wholly its own', async () => {
+test('a token of device groups sees the balance of its devices and of sites that are wholly its own', {
+  tags: ['slow'],
+}, async () => {
   const at = await openBalance(
     {
       ...home,
@@ -126,7 +128,7 @@ test.each([
   ]);
 });
 
-test('a balance without any role is refused with advice', async () => {
+test('a balance without any role is refused with advice', { tags: ['slow'] }, async () => {
   const at = await openBalance(
     { ...home, roles: [], meters: [{ code: 'M' }], sites: [{ name: 'meters', meters: [{ code: 'M' }] }] },
     days,

@@ -290,7 +290,9 @@ test.runIf(isSoak)('registers that count in large steps are off by their steps, 
   });
 });
 
-test('a net register is import when it rises and export when it falls, also for its device', async () => {
+test('a net register is import when it rises and export when it falls, also for its device', {
+  tags: ['slow'],
+}, async () => {
   const net = steady(meter, 'net', (index) => (index < 40 ? 50 : index < 60 ? -100 : 0), 10_000);
   const at = await openReadings(
     [{ ...register, register: 'net' }],
@@ -338,7 +340,9 @@ test('a net register is import when it rises and export when it falls, also for 
   }
 });
 
-test('a device that counts the export of its net registers has only their falls', async () => {
+test('a device that counts the export of its net registers has only their falls', {
+  tags: ['slow'],
+}, async () => {
   const [before, day] = ['2026-06-01', '2026-06-02'];
   const falling = (device: string, source: string, fallWh: number) =>
     steady(device, source, (index) => (index < 40 ? 50 : -fallWh), 10_000).slice(0, 61);
@@ -374,7 +378,9 @@ const untilNoon = siteWith([
 ]);
 
 // It is the last test of the workgroup of sites, because it sets the clock.
-test('a day that is not over is answered up to now, and its newest hour waits for late data', async () => {
+test('a day that is not over is answered up to now, and its newest hour waits for late data', {
+  tags: ['slow'],
+}, async () => {
   const { clock } = workgroupOfSites();
   const intervalsAt = async (time: string) => {
     clock.set(Date.parse(`2026-06-02T${time}:00Z`));

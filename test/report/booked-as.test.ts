@@ -43,7 +43,9 @@ async function openMeter() {
   return { ...at, workgroup, read };
 }
 
-test('two registers of one message are two sources, each with its role, in days, balance and lake', async () => {
+test('two registers of one message are two sources, each with its role, in days, balance and lake', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeter();
   const range = `startDate=${DAY}&endDate=${DAY}`;
   expect(await at.read(`daily-energy?${range}&groupBy=source`)).toEqual({

@@ -6,7 +6,7 @@ import { budget, budgets, openMeters, seriesOf, sum } from './meter-support.ts';
 const range = (startDate: string, endDate: string, more = '') =>
   `startDate=${startDate}&endDate=${endDate}${more && `&${more}`}`;
 
-test('a year is spread over its days, leap days too, and they add up to it', async () => {
+test('a year is spread over its days, leap days too, and they add up to it', { tags: ['slow'] }, async () => {
   const at = await openMeters();
   await at.put(budgets(budget('PV', '2028', 1_000), budget('PV', '2027', 1_000)));
   const leap = seriesOf(await at.ask(`budget-data?${range('2028-01-01', '2028-12-31')}`), 'PV');
@@ -17,7 +17,9 @@ test('a year is spread over its days, leap days too, and they add up to it', asy
   expect(sum(seriesOf(await at.ask(`budget-data?${range('2027-01-01', '2027-12-31')}`), 'PV'))).toBe(1_000);
 });
 
-test('budgets are by calendar day in every zone, and a part of a month is its share of the month', async () => {
+test('budgets are by calendar day in every zone, and a part of a month is its share of the month', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters();
   await at.put(budgets(budget('PV', '2026-05', 100)));
   // round(100 k / 31): 3, 6, 10, 13 ... 81 (25), 84 (26)
@@ -28,7 +30,9 @@ test('budgets are by calendar day in every zone, and a part of a month is its sh
     );
 });
 
-test('a day counts before its month, a month before its year; the rest of the longer period stays as it is', async () => {
+test('a day counts before its month, a month before its year; the rest of the longer period stays as it is', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters();
   // The longest comes last: it is not the newest that counts.
   for (const one of [
@@ -70,7 +74,9 @@ test('a day counts before its month, a month before its year; the rest of the lo
   });
 });
 
-test('without a scenario contract counts, else P50, P90, reforecast, else the first name', async () => {
+test('without a scenario contract counts, else P50, P90, reforecast, else the first name', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters();
   const question = `budget-data?${range('2026-05-01', '2026-05-01')}`;
   const value = async (more = '') => (await at.ask(question + more))['2026-05-01']!['GRID-1'];
@@ -165,7 +171,7 @@ test('a scenario without any budget is refused with the same text for every toke
   expect((await at.refusal(question, two)).message).toBe(refusal);
 });
 
-test('the latest revision counts, and changes the ETag', async () => {
+test('the latest revision counts, and changes the ETag', { tags: ['slow'] }, async () => {
   const at = await openMeters();
   const url = `/api/v1/orgs/acme/budget-data?${range('2026-05-01', '2026-05-01')}`;
   await at.put(budgets(budget('PV', '2026-05-01', 5)));
@@ -176,7 +182,9 @@ test('the latest revision counts, and changes the ETag', async () => {
   expect(await next.json()).toEqual({ '2026-05-01': { PV: 6 } });
 });
 
-test('a token of device groups sees budgets of the meters of its devices, and scenarios of no other', async () => {
+test('a token of device groups sees budgets of the meters of its devices, and scenarios of no other', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({ deviceGroups: { roof: [deviceId(1)] } });
   await at.put(budgets(budget('PV', '2026-05-01', 5), budget('GRID-1', '2026-05-01', 6, 'secret')));
   const roof = await at.issue({ permissions: ['search:read'], deviceGroups: ['roof'] });

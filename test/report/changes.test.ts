@@ -201,7 +201,9 @@ test.each([
   expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'InvalidRequest' }]);
 });
 
-test('the command has the same changes, of one device, until an instant and of days that were not final', async () => {
+test('the command has the same changes, of one device, until an instant and of days that were not final', {
+  tags: ['slow'],
+}, async () => {
   const { dataDir: cwd } = changed();
   const configuration = {
     dataDir: cwd,
@@ -225,7 +227,7 @@ test('the command has the same changes, of one device, until an instant and of d
   });
 });
 
-test('a day that was added and withdrawn since then is no change', async () => {
+test('a day that was added and withdrawn since then is no change', { tags: ['slow'] }, async () => {
   const fixture = await openReport();
   await at(fixture, '01T01:00', [
     [1, '01T00:00', 0],
@@ -243,7 +245,9 @@ test('a day that was added and withdrawn since then is no change', async () => {
 });
 
 // This test comes last, because it changes a day.
-test('a token sees the changes of its devices, and the tag of an answer changes with it', async () => {
+test('a token sees the changes of its devices, and the tag of an answer changes with it', {
+  tags: ['slow'],
+}, async () => {
   const fixture = changed();
   const token = await fixture.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
   const answer = await fixture.get(`${PATH}?since=2026-11-03`, { token });

@@ -34,7 +34,7 @@ interface AskOptions {
   headers?: Record<string, string>;
 }
 
-test('reports are compressed with zstd or gzip, as the caller accepts', async () => {
+test('reports are compressed with zstd or gzip, as the caller accepts', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
   await at.publish();

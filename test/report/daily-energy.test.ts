@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import { addSeries, rows, storeDays, type TestDay, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { isFull, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { openReport } from './report-fixture.ts';
 
@@ -33,7 +33,7 @@ test('a day by device and by source', async () => {
   );
 });
 
-test('the series with most energy come first, and the others are one', async () => {
+test('the series with most energy come first, and the others are one', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [
     { day: '2026-11-18', device: 1, source: 'pv', energyWh: 10 },
@@ -77,7 +77,9 @@ test('both dates default to yesterday in the zone of the workgroup', async () =>
   expect(Object.keys(await at.report('endDate=2026-11-21'))).toEqual(['2026-11-20', '2026-11-21']);
 });
 
-test('nothing published yet is an empty report, and so are days and devices without energy', async () => {
+test('nothing published yet is an empty report, and so are days and devices without energy', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   expect(await at.report('startDate=2026-11-18&endDate=2026-11-19')).toEqual({
     '2026-11-18': {},
@@ -183,7 +185,9 @@ test('a token of a device group sees only its devices', async () => {
   expect(await at.report(query, empty)).toEqual({ '2026-11-18': {} });
 });
 
-test('a device with a total source is that source, another one the sum of its sources', async () => {
+test('a device with a total source is that source, another one the sum of its sources', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport({ totalSource: 'total', devices: [{ id: deviceId(3), totalSource: 'meter' }] });
   const sources: Array<[number, string]> = [
     [1, 'total'],
@@ -227,7 +231,9 @@ test('sources of any spelling are keys of valid JSON', async () => {
   });
 });
 
-test('the report equals a plain sum over the warehouse, for any range, devices and grouping', async () => {
+test('the report equals a plain sum over the warehouse, for any range, devices and grouping', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   const day = fc.integer({ min: 0, max: 100 }).map((offset) => addDays('2026-08-15', offset));
   const device = fc.integer({ min: 1, max: 6 });
@@ -277,7 +283,7 @@ test('the report equals a plain sum over the warehouse, for any range, devices a
   );
 });
 
-test.runIf(isFull)('the ETag changes when the data of the range does, and only then', async () => {
+test('the ETag changes when the data of the range does, and only then', { tags: ['slow'] }, async () => {
   const at = await openReport({ deviceGroups: { roof: [deviceId(1)] } });
   const november = path('startDate=2026-11-18&endDate=2026-11-19');
   const etagOf = async (target = november, token = at.token) =>

@@ -80,7 +80,7 @@ async function energies(at: MeterFixture, more = '') {
   };
 }
 
-test("every report uses the days of the workgroup's zone by default", async () => {
+test("every report uses the days of the workgroup's zone by default", { tags: ['slow'] }, async () => {
   const at = await openLondon();
   const found = await energies(at);
   expect(Object.keys(found)).toHaveLength(10);

@@ -106,7 +106,9 @@ const expected: Record<string, Record<string, [wh: number | null, ...flags: stri
   },
 };
 
-test('energy of different roles is never added: report, details, profile, lake and meters agree', async () => {
+test('energy of different roles is never added: report, details, profile, lake and meters agree', {
+  tags: ['slow'],
+}, async () => {
   const at = devices();
   const energyOf = (day: string) =>
     Object.fromEntries(
@@ -181,7 +183,9 @@ test('by source nothing has changed, and nothing is flagged', async () => {
   expect(headers.get('Wattline-Flags')).toBeNull();
 });
 
-test('the lake lists the sources that count, with their days and the reason', async () => {
+test('the lake lists the sources that count, with their days and the reason', {
+  tags: ['slow'],
+}, async () => {
   const at = devices();
   expect(
     await at.analyse(
@@ -206,7 +210,7 @@ test('the lake lists the sources that count, with their days and the reason', as
   ]);
 });
 
-test('the energy of devices adds up to the workgroup', async () => {
+test('the energy of devices adds up to the workgroup', { tags: ['slow'] }, async () => {
   const at = devices();
   const rows = await at.analyse(
     `SELECT day::VARCHAR, scope, production_wh::DOUBLE, consumption_wh::DOUBLE, grid_export_wh::DOUBLE, to_json(computed)::VARCHAR

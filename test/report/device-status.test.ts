@@ -38,7 +38,9 @@ const two = { state: 'offline', since: at(2, 1), reason: 'timeout', lastSeen: nu
 const three = { state: 'unknown', since: null, reason: null, lastSeen: at(3) };
 const nine = { state: 'unknown', since: null, reason: null, lastSeen: null };
 
-test('each device has its state with start and reason, and the time of its last message', async () => {
+test('each device has its state with start and reason, and the time of its last message', {
+  tags: ['slow'],
+}, async () => {
   const fixture = await setUp();
   const ask = async (query: string, token = fixture.token) =>
     (await fixture.get(PATH + query, { token })).json() as Promise<Record<string, unknown>>;
@@ -57,7 +59,7 @@ test('before anything is published the configured devices are unknown', async ()
   expect(await (await fixture.get(PATH)).json()).toEqual({ [configured]: nine });
 });
 
-test('the answer is validated by its tag, which changes with it', async () => {
+test('the answer is validated by its tag, which changes with it', { tags: ['slow'] }, async () => {
   const fixture = await setUp();
   const first = await fixture.get(PATH);
   const tag = first.headers.get('etag')!;
@@ -78,7 +80,7 @@ test('the answer is validated by its tag, which changes with it', async () => {
   expect(await renamed.json()).toMatchObject({ [deviceId(1)]: { name: 'barn' } });
 });
 
-test('missing permissions and invalid parameters have the usual errors', async () => {
+test('missing permissions and invalid parameters have the usual errors', { tags: ['slow'] }, async () => {
   const fixture = await setUp();
   expect((await fixture.get(PATH, { token: undefined })).status).toBe(401);
   const sender = await fixture.issue({ permissions: ['data:write'] });

@@ -96,7 +96,9 @@ const unpublished = shared(() => openReport());
 describe('a day is explained over HTTP', () => {
   const owner = shared(openWithOwner);
 
-  test('with everything that it follows from, in the form that is described', async () => {
+  test('with everything that it follows from, in the form that is described', {
+    tags: ['slow'],
+  }, async () => {
     const at = owner();
     const response = await at.get(path(asked));
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -115,7 +117,9 @@ describe('a day is explained over HTTP', () => {
     expect(await bodyOf(upperCase)).toEqual({ ...explained });
   });
 
-  test('and the same by the command, with all parts and of one source on request', async () => {
+  test('and the same by the command, with all parts and of one source on request', {
+    tags: ['slow'],
+  }, async () => {
     const at = owner();
     const { dataDir: cwd } = at;
     writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ dataDir: cwd, workgroups: [{ id: 'acme' }] }));
@@ -128,7 +132,9 @@ describe('a day is explained over HTTP', () => {
     expect(await explain('--source', 'attic')).toContain('no readings of a source "attic"; it has roof');
   });
 
-  test('to a token of device groups only for their devices; another device is like an unknown device', async () => {
+  test('to a token of device groups only for their devices; another device is like an unknown device', {
+    tags: ['slow'],
+  }, async () => {
     const at = owner();
     const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
     expect((await at.get(path(asked), { token })).status).toBe(200);
@@ -181,7 +187,9 @@ describe('a day is explained over HTTP', () => {
     expect([response.status, body.message]).toEqual([400, expect.stringMatching(`^${parameter}: `)]);
   });
 
-  test('not for a day without data, and the error names the nearest days with data', async () => {
+  test('not for a day without data, and the error names the nearest days with data', {
+    tags: ['slow'],
+  }, async () => {
     const at = owner();
     const ask = async (query: string) => {
       const response = await at.get(path(query));
@@ -295,7 +303,7 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
     expect(begun).toEqual([DAY, '2026-07-03']);
   });
 
-  test('a fault of ours is one, with nothing of its text', async () => {
+  test('a fault of ours is one, with nothing of its text', { tags: ['slow'] }, async () => {
     const at = await openReport();
     await answering(at, () => Promise.reject(new Error('secret')));
     const { status, message } = await refused(at);

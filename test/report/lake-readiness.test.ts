@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Generation } from '../../src/report/lake/lake-reader.ts';
 import { createLakeReadiness } from '../../src/report/lake/lake-readiness.ts';
-import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 const ids = Array.from({ length: 1_000 }, (_, index) => `w${index}`);
@@ -27,33 +26,32 @@ function slowDisk() {
   };
 }
 
-test.runIf(isFull)(
-  'a thousand workgroups are ready after all were looked at, and a slow disk delays no answer',
-  async () => {
-    const disk = slowDisk();
-    const ready = createLakeReadiness(disk);
-    // Health checks give up after 3 s. Timers of one process ring in order, however busy the machine is.
-    const patiently = () => Promise.race([ready(ids, 7_000), sleep(3_000, 'given up', { ref: false })]);
-    expect(await patiently()).toMatchObject({ ok: false, detail: { published: 0, unchecked: 1_000 } });
-    expect(await patiently()).toMatchObject({ ok: false });
-    // Only some looks wait at the same time, however many checks there are.
-    expect(disk.looks()).toBe(16);
-    disk.free();
-    await until('all were looked at', () => disk.looks() === 1_000);
-    expect(await ready(ids, 7_000)).toEqual({
-      ok: true,
-      detail: {
-        workgroups: 1_000,
-        published: 1_000,
-        unreadable: 0,
-        newestGenerationAgeSeconds: 7,
-        oldestGenerationAgeSeconds: 7,
-      },
-    });
-    // What was just seen is not looked at again.
-    expect(disk.looks()).toBe(1_000);
-  },
-);
+test('a thousand workgroups are ready after all were looked at, and a slow disk delays no answer', {
+  tags: ['slow'],
+}, async () => {
+  const disk = slowDisk();
+  const ready = createLakeReadiness(disk);
+  // Health checks give up after 3 s. Timers of one process ring in order, however busy the machine is.
+  const patiently = () => Promise.race([ready(ids, 7_000), sleep(3_000, 'given up', { ref: false })]);
+  expect(await patiently()).toMatchObject({ ok: false, detail: { published: 0, unchecked: 1_000 } });
+  expect(await patiently()).toMatchObject({ ok: false });
+  // Only some looks wait at the same time, however many checks there are.
+  expect(disk.looks()).toBe(16);
+  disk.free();
+  await until('all were looked at', () => disk.looks() === 1_000);
+  expect(await ready(ids, 7_000)).toEqual({
+    ok: true,
+    detail: {
+      workgroups: 1_000,
+      published: 1_000,
+      unreadable: 0,
+      newestGenerationAgeSeconds: 7,
+      oldestGenerationAgeSeconds: 7,
+    },
+  });
+  // What was just seen is not looked at again.
+  expect(disk.looks()).toBe(1_000);
+});
 
 test('a workgroup that is not configured any more is forgotten', async () => {
   const ready = createLakeReadiness({

@@ -13,13 +13,15 @@ import { createLakeReadiness } from '../../src/report/lake/lake-readiness.ts';
 import { openQueryPool } from '../../src/report/lake/query-pool.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { rows, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
-import { isFull, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { openReport } from './report-fixture.ts';
 
-test('reports that are asked for while generations come see each of them whole', async () => {
+test('reports that are asked for while generations come see each of them whole', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   const days = Array.from({ length: 8 }, (_, index) => addDays('2026-10-28', index));
   // Every generation gives all days one value, in two months' files.
@@ -48,7 +50,7 @@ test('reports that are asked for while generations come see each of them whole',
   expect(new Set(seen).size).toBeGreaterThan(2);
 });
 
-test('a lake that cannot be read is a 503, and not ready', async () => {
+test('a lake that cannot be read is a 503, and not ready', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
   const ready = () => createLakeReadiness(at.lake)([WORKGROUP, 'other'], at.clock.now() + 5_000);
@@ -77,7 +79,9 @@ test('a lake that cannot be read is a 503, and not ready', async () => {
   ]);
 });
 
-test('reports show a generation as soon as its commit exists, also long after the last one', async () => {
+test('reports show a generation as soon as its commit exists, also long after the last one', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   const energyOf = async () => (await at.report('startDate=2026-11-18&endDate=2026-11-18'))['2026-11-18'];
   const publishNow = async (energyWh: number) => {
@@ -99,7 +103,9 @@ test('reports show a generation as soon as its commit exists, also long after th
   expect((await other.newestGeneration(WORKGROUP))!.commit.sequence).toBe(6);
 });
 
-test('after a minute the folder is listed, because the next commit can be deleted already', async () => {
+test('after a minute the folder is listed, because the next commit can be deleted already', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   for (const energyWh of [1, 2, 3]) {
     await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
@@ -114,7 +120,7 @@ test('after a minute the folder is listed, because the next commit can be delete
   expect(await seenBefore(0)).toBe(1);
 });
 
-test('a commit that cannot be read is read again when it can', async () => {
+test('a commit that cannot be read is read again when it can', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
   await at.publish();
@@ -128,7 +134,9 @@ test('a commit that cannot be read is read again when it can', async () => {
   expect((await at.lake.newestGeneration(WORKGROUP))!.commit.sequence).toBe(2);
 });
 
-test.runIf(isFull)('a lake that was there and is missing is a 503, and never an empty answer', async () => {
+test('a lake that was there and is missing is a 503, and never an empty answer', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   const status = async () => (await at.get(`/api/v1/orgs/${WORKGROUP}/daily-energy`)).status;
   expect(await status()).toBe(200);
@@ -179,7 +187,7 @@ test('files of a first publication that has not ended are no lake', async () => 
   await expect(at.lake.newestGeneration(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
 });
 
-test('a reader for minutes gets a generation that stays for an hour', async () => {
+test('a reader for minutes gets a generation that stays for an hour', { tags: ['slow'] }, async () => {
   const at = await openReport();
   const lasting = await openLakeReader({ lakeDir: at.lakeDir, isForLongReads: true });
   onTestFinished(() => lasting.close());
@@ -194,7 +202,7 @@ test('a reader for minutes gets a generation that stays for an hour', async () =
   expect(shown).toEqual([1, 1, 3]);
 });
 
-test('a file that is missing is a 503', async () => {
+test('a file that is missing is a 503', { tags: ['slow'] }, async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
   await at.publish();

@@ -30,7 +30,7 @@ describe('uploaded readings', () => {
     });
   });
 
-  test('of the days with a change of the clock have 23 and 25 hours', async () => {
+  test('of the days with a change of the clock have 23 and 25 hours', { tags: ['slow'] }, async () => {
     const at = meters();
     const hours = (count: number) => Array.from({ length: count }, () => 100);
     await at.put(intervals(...readings('GRID-1', '2026-03-28T23:00Z', 1, hours(48))));
@@ -125,7 +125,7 @@ describe('uploaded readings', () => {
     });
   });
 
-  test('that were replaced no longer count', async () => {
+  test('that were replaced no longer count', { tags: ['slow'] }, async () => {
     const at = meters();
     await at.put(intervals(...readings('GRID-1', '2026-09-01T00:00Z', 24, [100])));
     const question = `meter-data?${range('2026-09-01', '2026-09-01')}`;
@@ -163,7 +163,9 @@ const streams = [
 ] as const;
 
 describe('meters that are read from devices', () => {
-  test('have the energy of daily-energy, of a source or of the device as a whole', async () => {
+  test('have the energy of daily-energy, of a source or of the device as a whole', {
+    tags: ['slow'],
+  }, async () => {
     const at = await openMeters({
       meters: [
         { code: 'ALL', device: deviceId(1) },
@@ -196,7 +198,7 @@ describe('meters that are read from devices', () => {
     });
   });
 
-  test('add up to the same in every zone, over days of different methods', async () => {
+  test('add up to the same in every zone, over days of different methods', { tags: ['slow'] }, async () => {
     const timezone = 'Europe/Paris';
     const at = await openMeters({ timezone });
     const fromMs = Date.parse('2026-03-27T09:00:00Z');
@@ -259,7 +261,9 @@ describe('meters that are read from devices', () => {
 
 const MONTHS = rounds(12, 20);
 
-test('the days of a month add up to it in every zone, for readings that begin and end at any time', async () => {
+test('the days of a month add up to it in every zone, for readings that begin and end at any time', {
+  tags: ['slow'],
+}, async () => {
   const zone = fc.constantFrom(
     'Etc/UTC',
     'Europe/Paris',
@@ -333,7 +337,7 @@ test('invalid parameters are refused with the reason and the valid values', asyn
     }
 });
 
-test('a token of device groups sees only the meters of its devices', async () => {
+test('a token of device groups sees only the meters of its devices', { tags: ['slow'] }, async () => {
   const at = await openMeters({ deviceGroups: { roof: [deviceId(1)], none: [] } });
   await storeDays(at.shard, [{ day: '2026-05-01', device: 1, energyWh: 5 }]);
   await at.put(intervals(...readings('GRID-1', '2026-05-01T00:00Z', 24, [100])));

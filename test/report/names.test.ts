@@ -27,7 +27,7 @@ async function openNamed() {
   return at;
 }
 
-test('devices are named by ids or configured names, in any case', async () => {
+test('devices are named by ids or configured names, in any case', { tags: ['slow'] }, async () => {
   const at = await openNamed();
   const asked = [
     'garage',
@@ -41,7 +41,9 @@ test('devices are named by ids or configured names, in any case', async () => {
   expect(keys).toEqual([[deviceId(1)], [deviceId(1)], [deviceId(1), deviceId(2)].sort(), [deviceId(1)]]);
 });
 
-test('the lake has the names of devices, their ids as text, the zone, and kWh', async () => {
+test('the lake has the names of devices, their ids as text, the zone, and kWh', {
+  tags: ['slow'],
+}, async () => {
   const at = await openNamed();
   // Its readings were imported, so the stream has told nothing of it.
   await addSeries(at.shard, 9, 4, 'roof');
@@ -63,7 +65,7 @@ test('the lake has the names of devices, their ids as text, the zone, and kWh', 
   ).toEqual([[0.01, 10]]);
 });
 
-test('an unknown device is refused with the nearest name', async () => {
+test('an unknown device is refused with the nearest name', { tags: ['slow'] }, async () => {
   const at = await openNamed();
   const message = async (path: string, token?: string) => {
     const { status, message: text } = await at.refusal(path, token);
@@ -128,7 +130,7 @@ test('a device need not be configured if it is published, and nobody knows devic
   });
 });
 
-test('meters are named by codes, or by names that one meter has', async () => {
+test('meters are named by codes, or by names that one meter has', { tags: ['slow'] }, async () => {
   const at = await openNamed();
   expect(await at.ask(`meter-data?${range}&meterCodes=house,M-2`)).toEqual({
     '2026-11-18': { 'M-1': 10, 'M-2': 20 },

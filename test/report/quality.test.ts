@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { isFull } from '../support/rounds.ts';
 import { openReport } from './report-fixture.ts';
 
 const timeout = 240_000;
@@ -12,7 +11,10 @@ interface Quality {
   devices: Record<string, Array<number | null>>;
 }
 
-test('quality has the same days as the details, and null without a day', { timeout }, async () => {
+test('quality has the same days as the details, and null without a day', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const at = await openReport({ devices: [{ id: deviceId(2), name: 'roof' }] });
   await storeDays(at.shard, [
     { day: '2026-11-16', device: 1, energyWh: 5 },
@@ -54,7 +56,7 @@ test('quality has the same days as the details, and null without a day', { timeo
   });
 });
 
-test('the quality of 400 devices and 366 days is below 1 MB', { timeout }, async () => {
+test('the quality of 400 devices and 366 days is below 1 MB', { tags: ['slow'], timeout }, async () => {
   const at = await openReport();
   const days = Array.from({ length: 366 }, (_, index) => addDays('2025-06-01', index));
   // Many different kinds of days.
@@ -82,47 +84,46 @@ test('the quality of 400 devices and 366 days is below 1 MB', { timeout }, async
   expect(text.length).toBeLessThan(1_000_000);
 });
 
-test.runIf(isFull)(
-  'daily energy is added up by month and year, over days of the range alone',
-  { timeout },
-  async () => {
-    const at = await openReport();
-    await storeDays(at.shard, [
-      { day: '2025-12-30', device: 1, energyWh: 1 },
-      { day: '2025-12-31', device: 1, energyWh: 2 },
-      { day: '2026-01-01', device: 1, energyWh: 4 },
-      { day: '2026-01-01', device: 2, energyWh: 8 },
-      { day: '2026-03-01', device: 1, energyWh: 16 },
-    ]);
-    await at.publish();
-    const range = 'startDate=2025-12-31&endDate=2026-03-31';
-    expect(await at.report(`${range}&resolution=month`)).toEqual({
-      '2025-12': { [deviceId(1)]: 2 },
-      '2026-01': { [deviceId(1)]: 4, [deviceId(2)]: 8 },
-      '2026-02': {},
-      '2026-03': { [deviceId(1)]: 16 },
-    });
-    expect(await at.report(`${range}&resolution=year`)).toEqual({
-      '2025': { [deviceId(1)]: 2 },
-      '2026': { [deviceId(1)]: 20, [deviceId(2)]: 8 },
-    });
-    const bySource = await at.report(`${range}&resolution=year&groupBy=source`);
-    expect(Object.values(bySource['2026']!).toSorted((a, b) => a - b)).toEqual([8, 20]);
-    const path = `/api/v1/orgs/${WORKGROUP}/daily-energy?${range}&resolution=month`;
-    const csv = await (await at.get(`${path}&format=csv`)).text();
-    expect(csv.trim().split('\r\n')).toEqual([
-      'period,device,device_name,energy_wh,days',
-      `2025-12,${deviceId(1)},,2,1`,
-      `2026-01,${deviceId(1)},,4,1`,
-      `2026-01,${deviceId(2)},,8,1`,
-      `2026-03,${deviceId(1)},,16,1`,
-    ]);
-    const tags = await Promise.all(
-      ['day', 'month', 'year'].map(async (resolution) =>
-        (await at.get(path.replace('month', resolution))).headers.get('etag'),
-      ),
-    );
-    expect(new Set(tags).size).toBe(3);
-    expect((await at.get(path.replace('=month', '=week'))).status).toBe(400);
-  },
-);
+test('daily energy is added up by month and year, over days of the range alone', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
+  const at = await openReport();
+  await storeDays(at.shard, [
+    { day: '2025-12-30', device: 1, energyWh: 1 },
+    { day: '2025-12-31', device: 1, energyWh: 2 },
+    { day: '2026-01-01', device: 1, energyWh: 4 },
+    { day: '2026-01-01', device: 2, energyWh: 8 },
+    { day: '2026-03-01', device: 1, energyWh: 16 },
+  ]);
+  await at.publish();
+  const range = 'startDate=2025-12-31&endDate=2026-03-31';
+  expect(await at.report(`${range}&resolution=month`)).toEqual({
+    '2025-12': { [deviceId(1)]: 2 },
+    '2026-01': { [deviceId(1)]: 4, [deviceId(2)]: 8 },
+    '2026-02': {},
+    '2026-03': { [deviceId(1)]: 16 },
+  });
+  expect(await at.report(`${range}&resolution=year`)).toEqual({
+    '2025': { [deviceId(1)]: 2 },
+    '2026': { [deviceId(1)]: 20, [deviceId(2)]: 8 },
+  });
+  const bySource = await at.report(`${range}&resolution=year&groupBy=source`);
+  expect(Object.values(bySource['2026']!).toSorted((a, b) => a - b)).toEqual([8, 20]);
+  const path = `/api/v1/orgs/${WORKGROUP}/daily-energy?${range}&resolution=month`;
+  const csv = await (await at.get(`${path}&format=csv`)).text();
+  expect(csv.trim().split('\r\n')).toEqual([
+    'period,device,device_name,energy_wh,days',
+    `2025-12,${deviceId(1)},,2,1`,
+    `2026-01,${deviceId(1)},,4,1`,
+    `2026-01,${deviceId(2)},,8,1`,
+    `2026-03,${deviceId(1)},,16,1`,
+  ]);
+  const tags = await Promise.all(
+    ['day', 'month', 'year'].map(async (resolution) =>
+      (await at.get(path.replace('month', resolution))).headers.get('etag'),
+    ),
+  );
+  expect(new Set(tags).size).toBe(3);
+  expect((await at.get(path.replace('=month', '=week'))).status).toBe(400);
+});

@@ -71,7 +71,10 @@ const reports = [
   `sites/budgeted/variance?${range}`,
 ];
 
-test('every report is answered as CSV, NDJSON and Parquet with the same rows', { timeout }, async () => {
+test('every report is answered as CSV, NDJSON and Parquet with the same rows', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const at = plant();
   for (const path of reports) {
     const read: Record<string, Cells[]> = {};
@@ -108,7 +111,10 @@ test('rows have the energy of the answer in JSON', { timeout }, async () => {
   expect(Object.fromEntries(profiles)).toEqual(answer[days[2]]!.energyWh);
 });
 
-test('a balance is answered as rows, by interval, day, month and year', { timeout }, async () => {
+test('a balance is answered as rows, by interval, day, month and year', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const at = await openBalance(
     {
       timezone: 'Etc/UTC',

@@ -4,7 +4,9 @@ import { type DayQuery, dayReportJson } from '../../src/report/day-report.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { openReport } from './report-fixture.ts';
 
-test('an answer has at most its maximum of days of devices and sources, over all months', async () => {
+test('an answer has at most its maximum of days of devices and sources, over all months', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   await storeDays(
     at.shard,

@@ -9,7 +9,9 @@ import { budget, budgets, intervals, openMeters, readings } from './meter-suppor
 const range = (startDate: string, endDate: string, more = '') =>
   `startDate=${startDate}&endDate=${endDate}${more && `&${more}`}`;
 
-test('a site is reconciled by signs and days of validity, over days with complete members', async () => {
+test('a site is reconciled by signs and days of validity, over days with complete members', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({
     meters: [{ code: 'OUT' }, { code: 'IN' }, { code: 'NEW', device: deviceId(3) }],
     sites: [
@@ -91,7 +93,9 @@ test('a site is reconciled by signs and days of validity, over days with complet
   });
 });
 
-test('months are reconciled as far as they are in the range, over their complete days', async () => {
+test('months are reconciled as far as they are in the range, over their complete days', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({
     sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1) }] }],
   });
@@ -111,7 +115,9 @@ test('months are reconciled as far as they are in the range, over their complete
   expect(total).toMatchObject({ days: 4, completeDays: 2, differenceWh: 40 });
 });
 
-test('days of a site are in the zone of the workgroup, or in the requested zone', async () => {
+test('days of a site are in the zone of the workgroup, or in the requested zone', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({
     timezone: 'Asia/Tokyo',
     sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1) }] }],
@@ -128,7 +134,9 @@ test('days of a site are in the zone of the workgroup, or in the requested zone'
   });
 });
 
-test('a day with a register that fell, or without any device, is incomplete, and the reason is named', async () => {
+test('a day with a register that fell, or without any device, is incomplete, and the reason is named', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({
     sites: [
       { name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1), from: '2026-05-02' }] },
@@ -162,7 +170,9 @@ test('a day with a register that fell, or without any device, is incomplete, and
   });
 });
 
-test('the variance of days, months cut by the range and in all counts days that are over and have both', async () => {
+test('the variance of days, months cut by the range and in all counts days that are over and have both', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({
     sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }, { code: 'GRID-2', sign: -1 }, { code: 'PV' }] }],
   });
@@ -244,7 +254,9 @@ test('the variance of days, months cut by the range and in all counts days that 
   expect(answer.total).toMatchObject({ days: 32, comparedDays: 20, varianceWh: 30, variancePercent: 1.67 });
 });
 
-test('the variance uses for each meter the budget of budget-data, and names its scenario', async () => {
+test('the variance uses for each meter the budget of budget-data, and names its scenario', {
+  tags: ['slow'],
+}, async () => {
   const at = await openMeters({
     sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }, { code: 'GRID-2' }] }],
   });
@@ -287,7 +299,7 @@ test('the variance uses for each meter the budget of budget-data, and names its 
   });
 });
 
-test('the answer of a day changes when it is over', async () => {
+test('the answer of a day changes when it is over', { tags: ['slow'] }, async () => {
   const at = await openMeters({ sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }] }] });
   await at.put(budgets(budget('GRID-1', '2026-11-20', 100)));
   await at.put(intervals(...readings('GRID-1', '2026-11-20T00:00Z', 24, [90])));

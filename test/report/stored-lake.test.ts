@@ -102,7 +102,7 @@ async function openBucket(at: ReportFixture) {
   };
 }
 
-test('a lake in a store gives the answers of the lake on the disk', async () => {
+test('a lake in a store gives the answers of the lake on the disk', { tags: ['slow'] }, async () => {
   const at = await openReport();
   const stored = await openStored(storeOf(at), { lookEveryMs: 0 });
   for (const energyWh of [1, 2, 3]) {
@@ -183,7 +183,9 @@ test('a store without any commit of the workgroup is a 503, and a store with onl
   await expect(impatient.sequence()).rejects.toMatchObject(missing);
 });
 
-test('a file that was collected is a 503, and then the newest commit is read', async () => {
+test('a file that was collected is a 503, and then the newest commit is read', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   await publishDay(at, 1);
   const stored = await openStored(storeOf(at));
@@ -199,7 +201,9 @@ test('a file that was collected is a 503, and then the newest commit is read', a
   expect(await stored.energyWh()).toBe(2);
 });
 
-test('a running query keeps its files, and a query that needs more than the cache is refused', async () => {
+test('a running query keeps its files, and a query that needs more than the cache is refused', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   await publishDay(at, 1);
   const { lake, cache } = await openStored(storeOf(at), { bytesMax: 100 });
@@ -217,7 +221,9 @@ test('a running query keeps its files, and a query that needs more than the cach
   expect([large.cache.usage().heldBytes, cache.usage().heldBytes]).toEqual([0, 0]);
 });
 
-test('a store that has lost its commits is a 503, and never an empty answer', async () => {
+test('a store that has lost its commits is a 503, and never an empty answer', {
+  tags: ['slow'],
+}, async () => {
   const at = await openReport();
   await publishDay(at, 1);
   const stored = await openStored(storeOf(at), { lookEveryMs: 0 });

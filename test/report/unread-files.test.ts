@@ -61,6 +61,7 @@ function countOpen(name: string): number {
 
 test.each(['/large.js', '/docs/static/swagger-ui-bundle.js'])(
   'callers without a token who do not read %s share its bytes, and keep no file open',
+  { tags: ['slow'] },
   async (path) => {
     const port = await serve();
     await ask(port, path);

@@ -73,7 +73,9 @@ test('another closeAfter changes no day by itself', async () => {
   }
 });
 
-test('a longer closeAfter applies from now on: limits of days that ended within it follow from later days too', async () => {
+test('a longer closeAfter applies from now on: limits of days that ended within it follow from later days too', {
+  tags: ['slow'],
+}, async () => {
   const shard = await afterThreeDays();
   await rollUpDay(shard, 4, 10);
   expect(await firstDayOf(shard)).toEqual({ flags: 0, version: 3, status: 'restated' });
@@ -97,7 +99,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('without a change, a closed day keeps its limits', async () => {
+test('without a change, a closed day keeps its limits', { tags: ['slow'] }, async () => {
   const shard = await afterThreeDays();
   for (const number of [4, 5]) await rollUpDay(shard, number, 2);
   expect(await firstDayOf(shard)).toEqual(spiked);

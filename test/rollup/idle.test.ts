@@ -18,7 +18,9 @@ const at = (minute: number, total: number) => ({
   data: { total },
 });
 
-test('a roll-up with nothing to do runs no statement, until something is written', async () => {
+test('a roll-up with nothing to do runs no statement, until something is written', {
+  tags: ['slow'],
+}, async () => {
   const lakeDir = tempDir();
   const shard = await openTestShard({ folders: [lakeDir] });
   const isIdle = async (own = site, nowMs?: number) =>
@@ -76,7 +78,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('the roll-up after a restatement keeps the bound settings, and restates nothing', async () => {
+test('the roll-up after a restatement keeps the bound settings, and restates nothing', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);
   const first = await statementsOf(() => rollUpSite(shard, site));
@@ -91,7 +95,9 @@ test('the roll-up after a restatement keeps the bound settings, and restates not
   expect(await energyByDay(shard)).toEqual({ '2026-11-20': 70 });
 });
 
-test('days are closed by the first roll-up after midnight, and not looked for by the others of its day', async () => {
+test('days are closed by the first roll-up after midnight, and not looked for by the others of its day', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const startMs = Date.UTC(2030, 0, 1);
   const rollUpAt = async (minute: number, nowMs: number) => {
@@ -125,7 +131,9 @@ test.runIf(isSoak)('a roll-up notices writes of other connections and transactio
   expect(await energyByDay(shard)).toEqual({ '2026-11-20': 50 });
 });
 
-test('after another worker has taken the shard, a roll-up with work throws StaleOwnerError', async () => {
+test('after another worker has taken the shard, a roll-up with work throws StaleOwnerError', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);
   await rollUpSite(shard, site);

@@ -23,7 +23,7 @@ async function daysOf(shard: Shard) {
   return rows.map(({ day, source, incomplete, version }) => [day, source, incomplete, version]);
 }
 
-test('a day is incomplete until each declared source has energy', async () => {
+test('a day is incomplete until each declared source has energy', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   await read(shard, 'a', ['01', 0], ['02', 1000], ['03', 2000]);
   await read(shard, 'b', ['01', 0], ['02', 500]);
@@ -48,7 +48,9 @@ test('a day is incomplete until each declared source has energy', async () => {
   ]);
 });
 
-test('declaring the sources of a device afterwards looks at all its days again', async () => {
+test('declaring the sources of a device afterwards looks at all its days again', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await read(shard, 'a', ['01', 0], ['02', 1000]);
   await rollUpSite(shard, undeclared);

@@ -36,6 +36,7 @@ test.each(
   ),
 )(
   'a rise is judged again where a late reading says how long the register had stood still, though no break changes: %s',
+  { tags: ['slow'] },
   async (_when, readings) => {
     const events =
       'SELECT kind, from_ms::DOUBLE AS from_ms, to_ms::DOUBLE AS to_ms FROM energy_event ORDER BY ALL';

@@ -12,7 +12,9 @@ import {
 
 /** Readings that arrive after others were rolled up. */
 
-test('the first values of a sleeping register stay left out after a late reading of a register beside it', async () => {
+test('the first values of a sleeping register stay left out after a late reading of a register beside it', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const site = {
     timezone: 'Etc/UTC',

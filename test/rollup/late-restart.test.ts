@@ -43,7 +43,9 @@ async function rolledUpEach(batches: ReadonlyArray<readonly CaseReading[]>) {
   return shard;
 }
 
-test('a restart later on a day shows that the register continued the evening before', async () => {
+test('a restart later on a day shows that the register continued the evening before', {
+  tags: ['slow'],
+}, async () => {
   const oneByOne = await rolledUpEach([late.slice(0, 2), ...inParts(late.slice(2, 5))]);
   // Until then, it can have restarted at midnight: 16 kW for half an hour.
   expect(await energyByDay(oneByOne)).toEqual({ '2026-06-01': 8000, '2026-06-02': 8100 });

@@ -46,7 +46,9 @@ function readingsOf({ device, registerHours, growthWh, powerHours, powerW }: Dev
   }));
 }
 
-test('a day is read from the register, unless it stands still beside power or power covers much more', async () => {
+test('a day is read from the register, unless it stands still beside power or power covers much more', {
+  tags: ['slow'],
+}, async () => {
   const days = everyDeviceDay();
   const shard = await openTestShard();
   await landReadings(shard, days.flatMap(readingsOf));

@@ -160,7 +160,7 @@ function validOf(one: Clear, { readings }: RandomStream): OracleReading[] {
 
 test.each(sampled(nights, 2))(
   'energy of every method is in %s what the rules say, worked out without the roll-up',
-  { timeout: 600_000 },
+  { tags: ['slow'], timeout: 600_000 },
   async (timezone, startMs) => {
     const named = Object.values(clear)
       .flat()

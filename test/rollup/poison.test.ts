@@ -54,6 +54,7 @@ async function land(shard: Shard, messages: ReadonlyArray<Record<string, unknown
 }
 
 test('a healthy device is exact and published after each post, with any poison beside it and through restarts', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   await fc.assert(

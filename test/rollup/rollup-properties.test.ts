@@ -92,6 +92,7 @@ async function changesOfAgain(streams: readonly RandomStream[], shard: Shard): P
 }
 
 test('readings that arrive hours or days late give the same rows as readings in time, and a closed day keeps its limits', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   const rolledUpAtMs = (days: readonly number[]) => days.map((day) => START_MS + day * DAY_MS + HOUR_MS);
@@ -137,6 +138,7 @@ async function restatedDays(streams: readonly RandomStream[], shard: Shard): Pro
 }
 
 test('leaving out statements without work gives the same rows as running all', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   // Each stream alone: among many, one always has something to do for each statement.
@@ -176,6 +178,7 @@ test.runIf(isSoak)(
 );
 
 test('few intervals in each call give the same rows as all in one call, even if new readings come in between', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   const check: Check = async (streams) => {
@@ -210,6 +213,7 @@ const show = (value: number) => ({ value });
  * next reading cannot have grown from them at `maxPower`.
  */
 test('zeros, low values and spikes between the readings of a register change only flags', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   const faulty: EnergySite = {

@@ -4,7 +4,7 @@ import { explainDay } from '../../src/explain/explain-day.ts';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { isFull, isSoak, sampled } from '../support/rounds.ts';
+import { isSoak, sampled } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
 import { energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
@@ -62,7 +62,9 @@ const daysOf = (shard: Shard, device: number) =>
 const asideOf = (shard: Shard) =>
   rowsOf(shard, 'SELECT device::VARCHAR AS device, source, error FROM set_aside ORDER BY ALL');
 
-test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged, until other rules or settings try it again and reject the stored poison', async () => {
+test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged, until other rules or settings try it again and reject the stored poison', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   // find-failing-series.test.ts has many series, and several of them fail.
   const devices = [1, 2, 3];
@@ -110,7 +112,9 @@ test('a series whose roll-up fails is set aside alone: the others are computed i
   expect(await daysOf(shard, 2)).toMatchObject([{ wh: 5_000, unavailable: false }]);
 });
 
-test('a series that another version set aside is computed again from its first reading on', async () => {
+test('a series that another version set aside is computed again from its first reading on', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await landReadings(shard, post([2], [0, 1, 30]));
   await rollUpSite(shard, site);
@@ -197,29 +201,30 @@ test.runIf(isSoak)('a failing field that does not count leaves the day unchanged
   expect(await daysOf(shard, 1)).toMatchObject([{ wh: 3_000, method: 'power_curve', unavailable: false }]);
 });
 
-test.runIf(isFull)(
-  'a stored interval near the end of its range sets its own series aside, which is computed anew when it is tried again',
-  async () => {
-    const shard = await openTestShard();
-    await landReadings(shard, post([2, 3], [0, 1, 2]));
-    await rollUpSite(shard, site);
-    await rowsOf(
-      shard,
-      `INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags)
+test('a stored interval near the end of its range sets its own series aside, which is computed anew when it is tried again', {
+  tags: ['slow'],
+}, async () => {
+  const shard = await openTestShard();
+  await landReadings(shard, post([2, 3], [0, 1, 2]));
+  await rollUpSite(shard, site);
+  await rowsOf(
+    shard,
+    `INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags)
      SELECT series_id, ${START_MS + 10 * HOUR_MS} + 900000 * i, 9000000000000000000, 1, 0 FROM series, range(2) t(i) WHERE device = '${deviceOf(2)}'`,
-    );
-    await landReadings(shard, post([2, 3], [3]));
-    await rollUpSite(shard, site);
-    expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
-    expect(await daysOf(shard, 3)).toMatchObject([{ wh: 3_000 }]);
-    await rowsOf(shard, "UPDATE set_aside SET program_version = ''");
-    await rollUpSite(shard, site);
-    expect(await asideOf(shard)).toEqual([]);
-    expect(await daysOf(shard, 2)).toMatchObject([{ wh: 3_000, unavailable: false }]);
-  },
-);
+  );
+  await landReadings(shard, post([2, 3], [3]));
+  await rollUpSite(shard, site);
+  expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
+  expect(await daysOf(shard, 3)).toMatchObject([{ wh: 3_000 }]);
+  await rowsOf(shard, "UPDATE set_aside SET program_version = ''");
+  await rollUpSite(shard, site);
+  expect(await asideOf(shard)).toEqual([]);
+  expect(await daysOf(shard, 2)).toMatchObject([{ wh: 3_000, unavailable: false }]);
+});
 
-test('a failure that does not depend on a series is thrown, and sets nothing aside', async () => {
+test('a failure that does not depend on a series is thrown, and sets nothing aside', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await landReadings(shard, post([1], [0, 1]));
   await rollUpSite(shard, site);
@@ -249,7 +254,7 @@ test('a worker whose shard was taken stops at the first transaction, and sets no
   expect(await asideOf(shard)).toEqual([]);
 });
 
-test.runIf(isFull)('batches before the failing one are rolled up first', async () => {
+test('batches before the failing one are rolled up first', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   await landReadings(shard, post([1, 2], [0, 1, 2, 3]));
   await rollUpSite(shard, site);

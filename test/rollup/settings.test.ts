@@ -33,7 +33,7 @@ const readings = [
   { event_time: '2024-06-02T00:00:00Z', data: { energy: 4400, today: 0 } },
 ];
 
-test('another zone cuts every day again', async () => {
+test('another zone cuts every day again', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   await landReadings(shard, readings);
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
@@ -68,7 +68,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('a stream that is added later reads the kept messages, and another order takes another method', async () => {
+test('a stream that is added later reads the kept messages, and another order takes another method', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await landReadings(shard, readings);
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });

@@ -76,7 +76,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('many silent years that are computed in parts give the same rows', async () => {
+test('many silent years that are computed in parts give the same rows', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   const device = (index: number) => `00000000-0000-4000-8000-00000000000${index}`;
   // A glitch before the silence of eleven years, and a restart after it; the last device has none, and begins

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
-import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
@@ -32,54 +31,55 @@ const readings = [0, 1, 2, 3, 26, 27].flatMap((hour): CaseReading[] => [
   },
 ]);
 
-test.runIf(isFull)(
-  'poison that an older version stored is rejected when the rules change, and the days are computed without it',
-  async () => {
-    const clean = await openTestShard();
-    const shard = await openTestShard();
-    await landReadings(clean, readings);
-    await rollUpSite(clean, site);
-    await landReadings(shard, readings);
-    await rollUpSite(shard, site);
-    // As an older version left them: readings out of range, one of them instead of a good one, an absurd day,
-    // and the rules of then.
-    const seriesOf = (device: number, method: string) =>
-      `(SELECT series_id FROM series JOIN energy_stream USING (stream_id) WHERE device = '${deviceOf(device)}' AND (identity->>'method') = '${method}')`;
-    const readingRow = (id: string, hour: number, value: string) =>
-      `INSERT INTO reading SELECT ${id}, ${START_MS + hour * HOUR_MS}, ${value}, NULL, ${5000 + (hour % 100)}, 1`;
-    for (const sql of [
-      readingRow(seriesOf(1, 'total_energy'), 5, '5e16'),
-      readingRow(seriesOf(1, 'total_energy'), 6, '1e19'),
-      readingRow(seriesOf(1, 'power_curve'), 4, '4e10'),
-      readingRow(seriesOf(2, 'total_energy'), 7, "'nan'"),
-      readingRow(seriesOf(2, 'total_energy'), 24 * 365 * 5000, '1'),
-      `UPDATE series SET last_ms = ${START_MS + 365 * 5000 * DAY_MS} WHERE device = '${deviceOf(2)}'`,
-      `INSERT INTO superseded_reading SELECT * FROM reading WHERE event_time_ms = ${START_MS + 2 * HOUR_MS} AND series_id = ${seriesOf(1, 'total_energy')}`,
-      `UPDATE reading SET value = -5e16, stream_offset = 6000 WHERE event_time_ms = ${START_MS + 2 * HOUR_MS} AND series_id = ${seriesOf(1, 'total_energy')}`,
-      'UPDATE interval_energy SET energy_wh = 50000000000000000 WHERE energy_wh > 0',
-      'UPDATE daily_energy SET energy_wh = 50000000000000000',
-      `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules": 3}')`,
-    ])
-      await rowsOf(shard, sql);
-    await rollUpSite(shard, site);
-    expect(await energyRows(shard)).toEqual(await energyRows(clean));
-    expect(await energyByDay(shard)).toEqual(await energyByDay(clean));
-    const rejected = await rowsOf(
-      shard,
-      'SELECT field, reason, readings::INTEGER AS readings, samples[1]."text" AS sample FROM rejected_reading ORDER BY device, field, reason',
-    );
-    expect(rejected).toEqual([
-      { field: 'net', reason: 'out_of_range', readings: 3, sample: '5e+16' },
-      { field: 'power', reason: 'out_of_range', readings: 1, sample: '40000000000.0' },
-      { field: 'net', reason: 'future', readings: 1, sample: '1.0' },
-      { field: 'net', reason: 'not_finite', readings: 1, sample: 'nan' },
-    ]);
-    expect(await rowsOf(shard, 'FROM set_aside')).toEqual([]);
-    expect(await rollUpSite(shard, site)).toMatchObject({ days: 0, rejected: 0 });
-  },
-);
+test('poison that an older version stored is rejected when the rules change, and the days are computed without it', {
+  tags: ['slow'],
+}, async () => {
+  const clean = await openTestShard();
+  const shard = await openTestShard();
+  await landReadings(clean, readings);
+  await rollUpSite(clean, site);
+  await landReadings(shard, readings);
+  await rollUpSite(shard, site);
+  // As an older version left them: readings out of range, one of them instead of a good one, an absurd day,
+  // and the rules of then.
+  const seriesOf = (device: number, method: string) =>
+    `(SELECT series_id FROM series JOIN energy_stream USING (stream_id) WHERE device = '${deviceOf(device)}' AND (identity->>'method') = '${method}')`;
+  const readingRow = (id: string, hour: number, value: string) =>
+    `INSERT INTO reading SELECT ${id}, ${START_MS + hour * HOUR_MS}, ${value}, NULL, ${5000 + (hour % 100)}, 1`;
+  for (const sql of [
+    readingRow(seriesOf(1, 'total_energy'), 5, '5e16'),
+    readingRow(seriesOf(1, 'total_energy'), 6, '1e19'),
+    readingRow(seriesOf(1, 'power_curve'), 4, '4e10'),
+    readingRow(seriesOf(2, 'total_energy'), 7, "'nan'"),
+    readingRow(seriesOf(2, 'total_energy'), 24 * 365 * 5000, '1'),
+    `UPDATE series SET last_ms = ${START_MS + 365 * 5000 * DAY_MS} WHERE device = '${deviceOf(2)}'`,
+    `INSERT INTO superseded_reading SELECT * FROM reading WHERE event_time_ms = ${START_MS + 2 * HOUR_MS} AND series_id = ${seriesOf(1, 'total_energy')}`,
+    `UPDATE reading SET value = -5e16, stream_offset = 6000 WHERE event_time_ms = ${START_MS + 2 * HOUR_MS} AND series_id = ${seriesOf(1, 'total_energy')}`,
+    'UPDATE interval_energy SET energy_wh = 50000000000000000 WHERE energy_wh > 0',
+    'UPDATE daily_energy SET energy_wh = 50000000000000000',
+    `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules": 3}')`,
+  ])
+    await rowsOf(shard, sql);
+  await rollUpSite(shard, site);
+  expect(await energyRows(shard)).toEqual(await energyRows(clean));
+  expect(await energyByDay(shard)).toEqual(await energyByDay(clean));
+  const rejected = await rowsOf(
+    shard,
+    'SELECT field, reason, readings::INTEGER AS readings, samples[1]."text" AS sample FROM rejected_reading ORDER BY device, field, reason',
+  );
+  expect(rejected).toEqual([
+    { field: 'net', reason: 'out_of_range', readings: 3, sample: '5e+16' },
+    { field: 'power', reason: 'out_of_range', readings: 1, sample: '40000000000.0' },
+    { field: 'net', reason: 'future', readings: 1, sample: '1.0' },
+    { field: 'net', reason: 'not_finite', readings: 1, sample: 'nan' },
+  ]);
+  expect(await rowsOf(shard, 'FROM set_aside')).toEqual([]);
+  expect(await rollUpSite(shard, site)).toMatchObject({ days: 0, rejected: 0 });
+});
 
-test('rejected readings are counted by day with samples, nulls without samples, and old ones are deleted', async () => {
+test('rejected readings are counted by day with samples, nulls without samples, and old ones are deleted', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const bad = (count: number, data: Record<string, unknown>, from: number) =>
     Array.from({ length: count }, (_, index) => ({
@@ -109,7 +109,9 @@ test('rejected readings are counted by day with samples, nulls without samples, 
   expect(await rowsOf(shard, 'FROM quarantine')).toEqual([]);
 });
 
-test('rejected readings of an older version are converted to counts, and whole messages stay', async () => {
+test('rejected readings of an older version are converted to counts, and whole messages stay', {
+  tags: ['slow'],
+}, async () => {
   const path = join(tempDir(), 'acme.duckdb');
   const instance = await DuckDBInstance.create(path);
   const old = await instance.connect();

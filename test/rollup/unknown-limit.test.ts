@@ -90,6 +90,7 @@ function faultyStream(one: Plant): FaultyStream {
 }
 
 test('a register without a known limit and with up to a tenth of wrong readings is right, or flagged as reset', {
+  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   const site: EnergySite = {

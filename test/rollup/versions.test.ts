@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
@@ -33,7 +33,7 @@ async function historyOf(shard: Shard) {
   return rows.map(({ day, version, wh }) => [day, version, wh]);
 }
 
-test('rolling up again, and repeated readings, make no new version', async () => {
+test('rolling up again, and repeated readings, make no new version', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400], ['03T00:00', 4800]);
   await rollUpSite(shard, site, at('03T12:00'));
@@ -89,7 +89,9 @@ test('a late reading gives the days that it changes one new version each, howeve
   ]);
 });
 
-test('a day that is not over keeps its version while it grows, and its history begins with its value at its end', async () => {
+test('a day that is not over keeps its version while it grows, and its history begins with its value at its end', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['01T06:00', 600]);
   await rollUpSite(shard, site, at('01T06:01'));
@@ -142,7 +144,9 @@ test.runIf(isSoak)(
   },
 );
 
-test('a day that loses its energy is withdrawn, and its versions continue when the energy returns', async () => {
+test('a day that loses its energy is withdrawn, and its versions continue when the energy returns', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const power: EnergySite = {
     ...site,
@@ -175,7 +179,7 @@ async function causesOf(shard: Shard) {
   return rows.map(({ day, version, status, causes }) => [day, version, status, causes]);
 }
 
-test('a version has the status of the day and its causes', async () => {
+test('a version has the status of the day and its causes', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
   await rollUpSite(shard, site, at('02T01:00'));
@@ -200,7 +204,9 @@ test('a version has the status of the day and its causes', async () => {
   ]);
 });
 
-test('a version that a setting and late readings change has both causes, and a first version only its readings', async () => {
+test('a version that a setting and late readings change has both causes, and a first version only its readings', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
   await rollUpSite(shard, site, at('09T00:00'));
@@ -214,7 +220,7 @@ test('a version that a setting and late readings change has both causes, and a f
   ]);
 });
 
-test.runIf(isFull)('a version names the origins of the readings that changed the day', async () => {
+test('a version names the origins of the readings that changed the day', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   const readBy = (origin: string, ...values: Array<[time: string, energy: number]>) =>
     landReadings(
@@ -257,7 +263,9 @@ test.runIf(isFull)('a version names the origins of the readings that changed the
   ]);
 });
 
-test('a version names the nearest new readings: of its day, else of its source, else of other sources', async () => {
+test('a version names the nearest new readings: of its day, else of its source, else of other sources', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const readBy = (origin: string, source: string, ...values: Array<[time: string, energy: number]>) =>
     landReadings(

@@ -58,7 +58,9 @@ function readerOf(
   return { read, worker, workgroups };
 }
 
-test('silence and lag are known only while everything is read and published', async () => {
+test('silence and lag are known only while everything is read and published', {
+  tags: ['slow'],
+}, async () => {
   const fixture = await openExportFixture([]);
   const { shard, clock } = fixture;
   const { read, worker } = readerOf(fixture);
@@ -96,7 +98,9 @@ test('silence and lag are known only while everything is read and published', as
   });
 });
 
-test('exports are known once each was looked at, and then say what is outdated and what is not delivered', async () => {
+test('exports are known once each was looked at, and then say what is outdated and what is not delivered', {
+  tags: ['slow'],
+}, async () => {
   const fixture = await openExportFixture([
     {},
     { schedule: '* * * * *', destination: { webhook: { url: 'http://127.0.0.1:9/' } } },
@@ -146,7 +150,9 @@ test('a device that gets the role of a battery is idle no more', async () => {
   expect(await idle()).toEqual([]);
 });
 
-test('a budget is compared with the month to yesterday, and read again soon', async () => {
+test('a budget is compared with the month to yesterday, and read again soon', {
+  tags: ['slow'],
+}, async () => {
   const fixture = await openExportFixture([], {
     meters: [{ code: 'PV', device: deviceId(1), source: 'inverter' }],
     sites: [{ name: 'roof', meters: [{ code: 'PV' }] }],

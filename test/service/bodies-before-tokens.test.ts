@@ -19,6 +19,7 @@ const bodies = [
 ] as const;
 
 test('every address that takes a body refuses a token before the body arrives', {
+  tags: ['slow'],
   timeout: 180_000,
 }, async () => {
   const { service, issue } = await openService({ workgroups: [homeWorkgroup] });

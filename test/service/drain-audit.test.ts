@@ -9,7 +9,9 @@ import { openTestRedisLog, readToTail } from '../support/redis-log.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-test('a process without the stream moves its audit entries into the logs in Redis', async () => {
+test('a process without the stream moves its audit entries into the logs in Redis', {
+  tags: ['slow'],
+}, async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const dataDir = tempDir();

@@ -12,7 +12,6 @@ import { workgroupStore } from '../../src/storage/workgroup-store.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { openReport, type ReportFixture } from '../report/report-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isFull } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -42,49 +41,48 @@ async function open(config: BucketConfig, clock: ReportFixture['clock']) {
 }
 
 describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
-  test.runIf(isFull)(
-    'a workgroup is read here only while a worker says that it owns its complete lake',
-    async () => {
-      const at = await openReport();
-      const config = await bucketConfig(at.dataDir);
-      const publishDay = async (energyWh: number) => {
-        await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
-        await at.publish();
-      };
-      await publishDay(1);
-      await copyLake(config, at);
-      await publishDay(2);
-      const bucket = await open(config, at.clock);
-      const sequence = async () => (await bucket.source.newestGeneration(WORKGROUP))?.commit.sequence;
-      const [here, inBucket] = [2, 1];
-      expect(await sequence()).toBe(inBucket);
+  test('a workgroup is read here only while a worker says that it owns its complete lake', {
+    tags: ['slow'],
+  }, async () => {
+    const at = await openReport();
+    const config = await bucketConfig(at.dataDir);
+    const publishDay = async (energyWh: number) => {
+      await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
+      await at.publish();
+    };
+    await publishDay(1);
+    await copyLake(config, at);
+    await publishDay(2);
+    const bucket = await open(config, at.clock);
+    const sequence = async () => (await bucket.source.newestGeneration(WORKGROUP))?.commit.sequence;
+    const [here, inBucket] = [2, 1];
+    expect(await sequence()).toBe(inBucket);
 
-      const book = createStatusBook({ dataDir: at.dataDir, clock: at.clock, logger: silentLogger });
-      const state = {
-        lastCommitAtMs: undefined,
-        sequence: 1,
-        failingSinceMs: undefined,
-        lastError: undefined,
-      };
-      const note = async (facts: Parameters<typeof book.note>[1]) => {
-        book.note(WORKGROUP, facts);
-        await book.flush();
-      };
-      await note({});
-      expect(await sequence()).toBe(inBucket);
-      await note({ bucket: { ...state, isLakeComplete: false } });
-      expect(await sequence()).toBe(inBucket);
-      await note({ bucket: { ...state, isLakeComplete: true } });
-      expect(await sequence()).toBe(here);
-      await note({ isHibernated: true });
-      expect(await sequence()).toBe(inBucket);
-      await note({ isHibernated: false });
-      expect(await sequence()).toBe(here);
-      // The worker was killed, and another machine can have continued.
-      await at.clock.advance(31 * SECOND_MS);
-      expect([await sequence(), bucket.isHere(WORKGROUP)]).toEqual([inBucket, false]);
-    },
-  );
+    const book = createStatusBook({ dataDir: at.dataDir, clock: at.clock, logger: silentLogger });
+    const state = {
+      lastCommitAtMs: undefined,
+      sequence: 1,
+      failingSinceMs: undefined,
+      lastError: undefined,
+    };
+    const note = async (facts: Parameters<typeof book.note>[1]) => {
+      book.note(WORKGROUP, facts);
+      await book.flush();
+    };
+    await note({});
+    expect(await sequence()).toBe(inBucket);
+    await note({ bucket: { ...state, isLakeComplete: false } });
+    expect(await sequence()).toBe(inBucket);
+    await note({ bucket: { ...state, isLakeComplete: true } });
+    expect(await sequence()).toBe(here);
+    await note({ isHibernated: true });
+    expect(await sequence()).toBe(inBucket);
+    await note({ isHibernated: false });
+    expect(await sequence()).toBe(here);
+    // The worker was killed, and another machine can have continued.
+    await at.clock.advance(31 * SECOND_MS);
+    expect([await sequence(), bucket.isHere(WORKGROUP)]).toEqual([inBucket, false]);
+  });
 
   test('two readers of a data folder have a cache each, and a later one continues with the first', async () => {
     const at = await openReport();

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -44,19 +44,18 @@ async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: nu
   return { written, open, warnings: warnings.length, text: service.errorText(), modeOf };
 }
 
-test.runIf(isFull)(
-  'new files are private, and an existing folder that is not private gives one warning',
-  async () => {
-    const { written, open, warnings, text, modeOf } = await rightsAfter({}, 0o077);
-    expect(written).toEqual(
-      expect.arrayContaining(['warehouse/home.duckdb', 'lake/home/commits', 'status/home.json']),
-    );
-    expect(open).toEqual([]);
-    expect([modeOf('warehouse'), modeOf('warehouse/home.duckdb')]).toEqual([0o700, 0o600]);
-    expect(warnings).toBe(1);
-    expect(text).toMatch(/mode 0755.*chmod -R go= .*dataReaders/);
-  },
-);
+test('new files are private, and an existing folder that is not private gives one warning', {
+  tags: ['slow'],
+}, async () => {
+  const { written, open, warnings, text, modeOf } = await rightsAfter({}, 0o077);
+  expect(written).toEqual(
+    expect.arrayContaining(['warehouse/home.duckdb', 'lake/home/commits', 'status/home.json']),
+  );
+  expect(open).toEqual([]);
+  expect([modeOf('warehouse'), modeOf('warehouse/home.duckdb')]).toEqual([0o700, 0o600]);
+  expect(warnings).toBe(1);
+  expect(text).toMatch(/mode 0755.*chmod -R go= .*dataReaders/);
+});
 
 test.runIf(isSoak)('with dataReaders others can read, and nobody else can write', async () => {
   const { open, warnings, modeOf } = await rightsAfter({ dataReaders: 'everyone' }, 0o022);

@@ -11,7 +11,7 @@ import { startRoles } from '../../src/service/start-roles.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
 import { freePort } from '../support/free-port.ts';
 import { loadConfig } from '../support/load-config.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { syncFileCalls } from '../support/sync-file-calls.ts';
@@ -61,7 +61,9 @@ async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()
   return { cwd, config, clock, start, ask, isReady };
 }
 
-test('a service is ready once it can serve all that it serves: before, uploads would be refused', async () => {
+test('a service is ready once it can serve all that it serves: before, uploads would be refused', {
+  tags: ['slow'],
+}, async () => {
   const { start, ask, isReady, config } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });
@@ -94,7 +96,9 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   expect(await isReady()).toBe(true);
 });
 
-test('with many workgroups the health is answered without waiting for the file system', async () => {
+test('with many workgroups the health is answered without waiting for the file system', {
+  tags: ['slow'],
+}, async () => {
   const workgroups = Array.from({ length: 300 }, (_, number) => ({ id: `home-${number}` }));
   const { start, ask, isReady } = await serve(['stream', 'worker', 'report'], { workgroups });
   await start();
@@ -112,117 +116,115 @@ test('with many workgroups the health is answered without waiting for the file s
   }
 });
 
-test.runIf(isFull)(
-  'a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds',
-  async () => {
-    const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
-      workgroups: [
-        { id: 'home', energyStreams: streams },
-        { id: 'other', energyStreams: streams },
-      ],
-    });
-    const blocked = join(config.dataDir, 'lake', 'home', 'files');
-    mkdirSync(join(blocked, '..'), { recursive: true });
-    writeFileSync(blocked, '');
-    const { access, url } = await start();
-    await until('it is ready', isReady);
-    const { token } = await access.issue(
-      { subject: 'test', scopes: { home: { permissions: ['data:write'] } }, lifetimeMs: MINUTE_MS * 60 },
-      { unlisted: true },
-    );
-    const sent = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify([{ device: DEVICE, event_time: Date.now() - MINUTE_MS, data: { total: 1 } }]),
-    });
-    expect(sent.status).toBe(200);
-    const statusOf = async () =>
-      JSON.parse((await runCommand(['status', '--json', '-w', 'home'], { cwd })).stdout) as Array<{
-        publish: { lastError?: { message: string } };
-      }>;
-    await until('publishing fails', async () => (await statusOf())[0]?.publish.lastError !== undefined);
-    // For moments only, so far.
-    await until('it is ready all the same', isReady);
-    clock.aheadMs += 4 * MINUTE_MS;
-    // What was called before the clock went forward is called again within moments.
-    await until('it has failed for minutes', async () => {
-      const { status, body } = await ask('/ready');
-      const { problems = [] } = body.checks.worker.detail;
-      return status === 503 && problems.length === 1 && problems[0]!.includes('(publish)');
-    });
-    const ready = await ask('/ready');
-    expect(ready).toMatchObject({ status: 503, retryAfter: '5' });
-    const { problems } = ready.body.checks.worker.detail;
-    expect(problems).toEqual([
-      expect.stringMatching(
-        /^workgroup home, publishing \(publish\): it has failed \d+ times since .*: .*lake\/home\/files.* a file is in its place: move the file away$/,
-      ),
-    ]);
-    expect(ready.text).not.toMatch(/ENOTDIR|EEXIST|mkdir/);
-    // It lives, and says so all the same.
-    const health = await ask('/health');
-    expect(health.status).toBe(200);
-    expect(health.body.checks.worker.detail.problems).toEqual(problems);
-    // Behind a proxy the whole world may ask.
-    const forwarded = await ask('/ready', { 'x-forwarded-for': '203.0.113.7' });
-    expect(forwarded.status).toBe(503);
-    expect(forwarded.text).not.toMatch(/home|lake\/|move the/);
-    expect(forwarded.body.checks.worker.detail.note).toContain('wattline status');
-    // A command on the clock of the service. On another one its status is from the future, and not believed.
-    const time = createFakeTime(cwd);
-    const status = (...args: string[]) => {
-      time.set(clock.aheadMs / SECOND_MS);
-      return runCli(['status', ...args], { cwd, environment: time.environment });
-    };
-    if (fakeTimeLibrary) {
-      let told = await status();
-      await until('the status says it', async () => {
-        told = await status();
-        return told.stderr.startsWith('wattline: workgroup home, publishing');
-      });
-      expect(told.code).toBe(4);
-      expect(told.stdout).toMatch(/^home +failing /m);
-      expect(told.stdout).toMatch(
-        /^failing: workgroup home, publishing \(publish\): it has failed \d+ times since .* move the file away$/m,
-      );
-      await until(
-        'nothing is said of the other workgroup',
-        async () => (await status('-w', 'other')).code === 0,
-      );
-    }
-    rmSync(blocked);
-    // The longest wait before it is tried again.
-    clock.aheadMs += MINUTE_MS;
-    await until('it is ready again', isReady);
-    if (fakeTimeLibrary) await until('the status is too', async () => (await status()).code === 0);
-  },
-);
-
-test.runIf(isFull)(
-  'data that cannot be opened make a service unready at once, until they can be',
-  async () => {
-    const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
-      workgroups: [{ id: 'home', energyStreams: streams }],
-    });
-    const file = join(config.dataDir, 'warehouse', 'home.duckdb');
-    mkdirSync(join(file, '..'), { recursive: true });
-    writeFileSync(file, 'no database'.repeat(1_000));
-    await start();
-    await until('it was tried', async () => (await ask('/ready')).text.includes('cannot be opened'));
+test('a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds', {
+  tags: ['slow'],
+}, async () => {
+  const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
+    workgroups: [
+      { id: 'home', energyStreams: streams },
+      { id: 'other', energyStreams: streams },
+    ],
+  });
+  const blocked = join(config.dataDir, 'lake', 'home', 'files');
+  mkdirSync(join(blocked, '..'), { recursive: true });
+  writeFileSync(blocked, '');
+  const { access, url } = await start();
+  await until('it is ready', isReady);
+  const { token } = await access.issue(
+    { subject: 'test', scopes: { home: { permissions: ['data:write'] } }, lifetimeMs: MINUTE_MS * 60 },
+    { unlisted: true },
+  );
+  const sent = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify([{ device: DEVICE, event_time: Date.now() - MINUTE_MS, data: { total: 1 } }]),
+  });
+  expect(sent.status).toBe(200);
+  const statusOf = async () =>
+    JSON.parse((await runCommand(['status', '--json', '-w', 'home'], { cwd })).stdout) as Array<{
+      publish: { lastError?: { message: string } };
+    }>;
+  await until('publishing fails', async () => (await statusOf())[0]?.publish.lastError !== undefined);
+  // For moments only, so far.
+  await until('it is ready all the same', isReady);
+  clock.aheadMs += 4 * MINUTE_MS;
+  // What was called before the clock went forward is called again within moments.
+  await until('it has failed for minutes', async () => {
     const { status, body } = await ask('/ready');
-    expect(status).toBe(503);
-    expect(body.checks.worker.detail.problems).toEqual([
-      expect.stringMatching(
-        /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tries again/,
-      ),
-    ]);
-    await until('the status says it', async () => (await runCommand(['status'], { cwd })).code === 4);
-    rmSync(file);
-    // The longest wait before it is tried again.
-    clock.aheadMs += MINUTE_MS;
-    await until('it is ready again', isReady);
-  },
-);
+    const { problems = [] } = body.checks.worker.detail;
+    return status === 503 && problems.length === 1 && problems[0]!.includes('(publish)');
+  });
+  const ready = await ask('/ready');
+  expect(ready).toMatchObject({ status: 503, retryAfter: '5' });
+  const { problems } = ready.body.checks.worker.detail;
+  expect(problems).toEqual([
+    expect.stringMatching(
+      /^workgroup home, publishing \(publish\): it has failed \d+ times since .*: .*lake\/home\/files.* a file is in its place: move the file away$/,
+    ),
+  ]);
+  expect(ready.text).not.toMatch(/ENOTDIR|EEXIST|mkdir/);
+  // It lives, and says so all the same.
+  const health = await ask('/health');
+  expect(health.status).toBe(200);
+  expect(health.body.checks.worker.detail.problems).toEqual(problems);
+  // Behind a proxy the whole world may ask.
+  const forwarded = await ask('/ready', { 'x-forwarded-for': '203.0.113.7' });
+  expect(forwarded.status).toBe(503);
+  expect(forwarded.text).not.toMatch(/home|lake\/|move the/);
+  expect(forwarded.body.checks.worker.detail.note).toContain('wattline status');
+  // A command on the clock of the service. On another one its status is from the future, and not believed.
+  const time = createFakeTime(cwd);
+  const status = (...args: string[]) => {
+    time.set(clock.aheadMs / SECOND_MS);
+    return runCli(['status', ...args], { cwd, environment: time.environment });
+  };
+  if (fakeTimeLibrary) {
+    let told = await status();
+    await until('the status says it', async () => {
+      told = await status();
+      return told.stderr.startsWith('wattline: workgroup home, publishing');
+    });
+    expect(told.code).toBe(4);
+    expect(told.stdout).toMatch(/^home +failing /m);
+    expect(told.stdout).toMatch(
+      /^failing: workgroup home, publishing \(publish\): it has failed \d+ times since .* move the file away$/m,
+    );
+    await until(
+      'nothing is said of the other workgroup',
+      async () => (await status('-w', 'other')).code === 0,
+    );
+  }
+  rmSync(blocked);
+  // The longest wait before it is tried again.
+  clock.aheadMs += MINUTE_MS;
+  await until('it is ready again', isReady);
+  if (fakeTimeLibrary) await until('the status is too', async () => (await status()).code === 0);
+});
+
+test('data that cannot be opened make a service unready at once, until they can be', {
+  tags: ['slow'],
+}, async () => {
+  const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
+    workgroups: [{ id: 'home', energyStreams: streams }],
+  });
+  const file = join(config.dataDir, 'warehouse', 'home.duckdb');
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, 'no database'.repeat(1_000));
+  await start();
+  await until('it was tried', async () => (await ask('/ready')).text.includes('cannot be opened'));
+  const { status, body } = await ask('/ready');
+  expect(status).toBe(503);
+  expect(body.checks.worker.detail.problems).toEqual([
+    expect.stringMatching(
+      /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tries again/,
+    ),
+  ]);
+  await until('the status says it', async () => (await runCommand(['status'], { cwd })).code === 4);
+  rmSync(file);
+  // The longest wait before it is tried again.
+  clock.aheadMs += MINUTE_MS;
+  await until('it is ready again', isReady);
+});
 
 test.runIf(isSoak)(
   'a report process alone is ready while another process has the data open, and on a copy of the data',

@@ -6,7 +6,7 @@ import { type Access, createAccess } from '../../src/access/access.ts';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { clientOf, type TestClient } from '../support/socket-client.ts';
@@ -75,113 +75,109 @@ const reading = (device: string, totalWh: number, atMs = Date.now()) => ({
   data: { total_wh: totalWh },
 });
 
-test.runIf(isFull)(
-  'workgroups are added, changed and removed while data flow in others, and their data stay',
-  async () => {
-    const home = (group: string[]) => `id: home\ndeviceGroups: { tenants: [${group.join(', ')}] }\n`;
-    const t = await setUp({ home: home([deviceA]), plant: `id: plant\nenergyStreams: [${stream}]\n` });
-    await t.service.start();
-    const plantToken = await t.tokenOf('plant');
-    const client = clientOf(
-      { baseUrl: t.service.url },
-      { auth: { token: plantToken, workgroupId: 'plant' } },
-    );
-    await connected(client.socket);
-    const plantSocketLost: string[] = [];
-    client.socket.on('disconnect', (reason) => plantSocketLost.push(reason));
-    const plantReader = client.subscribe({ requestId: randomUUID() });
-    await plantReader.answer;
-    const refused: number[] = [];
-    let sent = 0;
-    let flows = true;
-    const flowing = (async () => {
-      while (flows) {
-        const status = await t.send('plant', plantToken, [reading(deviceA, 1_000 + sent)]);
-        if (status === 200) sent += 1;
-        else refused.push(status);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    })();
+test('workgroups are added, changed and removed while data flow in others, and their data stay', {
+  tags: ['slow'],
+}, async () => {
+  const home = (group: string[]) => `id: home\ndeviceGroups: { tenants: [${group.join(', ')}] }\n`;
+  const t = await setUp({ home: home([deviceA]), plant: `id: plant\nenergyStreams: [${stream}]\n` });
+  await t.service.start();
+  const plantToken = await t.tokenOf('plant');
+  const client = clientOf({ baseUrl: t.service.url }, { auth: { token: plantToken, workgroupId: 'plant' } });
+  await connected(client.socket);
+  const plantSocketLost: string[] = [];
+  client.socket.on('disconnect', (reason) => plantSocketLost.push(reason));
+  const plantReader = client.subscribe({ requestId: randomUUID() });
+  await plantReader.answer;
+  const refused: number[] = [];
+  let sent = 0;
+  let flows = true;
+  const flowing = (async () => {
+    while (flows) {
+      const status = await t.send('plant', plantToken, [reading(deviceA, 1_000 + sent)]);
+      if (status === 200) sent += 1;
+      else refused.push(status);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
 
-    // An added workgroup works at once, up to the report.
-    t.write('new', `id: new\nenergyStreams: [${stream}]\n`);
-    const newToken = await t.tokenOf('new');
-    expect(await t.send('new', newToken, [reading(deviceA, 1)])).toBe(403);
-    const added = await t.reload();
-    expect(added).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^process \d+ \(stream, worker, report\): added new\n$/),
-    });
-    const now = Date.now();
-    expect(
-      await t.send('new', newToken, [reading(deviceA, 100, now - 2_000), reading(deviceA, 130, now)]),
-    ).toBe(200);
-    await until('the new workgroup has energy', async () =>
-      (await t.energy('new', newToken)).text.includes('30'),
-    );
+  // An added workgroup works at once, up to the report.
+  t.write('new', `id: new\nenergyStreams: [${stream}]\n`);
+  const newToken = await t.tokenOf('new');
+  expect(await t.send('new', newToken, [reading(deviceA, 1)])).toBe(403);
+  const added = await t.reload();
+  expect(added).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^process \d+ \(stream, worker, report\): added new\n$/),
+  });
+  const now = Date.now();
+  expect(
+    await t.send('new', newToken, [reading(deviceA, 100, now - 2_000), reading(deviceA, 130, now)]),
+  ).toBe(200);
+  await until('the new workgroup has energy', async () =>
+    (await t.energy('new', newToken)).text.includes('30'),
+  );
 
-    // A device group applies to an open socket and to a held read.
-    const tenants = await t.tokenOf('home', ['tenants']);
-    const tenant = clientOf({ baseUrl: t.service.url }, { auth: { token: tenants, workgroupId: 'home' } });
-    await connected(tenant.socket);
-    const tenantReader = tenant.subscribe({ requestId: randomUUID() });
-    await tenantReader.answer;
-    const homeToken = await t.tokenOf('home');
-    // Messages keep both reads waiting. The wait of the other workgroup begins first, and lasts for its time.
-    const readsEnded: string[] = [];
-    const readHeld = (id: string, token: string) => t.read(id, token, 20).finally(() => readsEnded.push(id));
-    void readHeld('plant', plantToken).catch(() => undefined);
-    const held = readHeld('home', tenants);
-    const flowingToHome = (async () => {
-      while (!readsEnded.includes('home')) {
-        await t.send('home', homeToken, [reading(deviceA, 1)]);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    })();
-    t.write('home', home([deviceB]));
-    expect((await t.reload()).stdout).toMatch(/: changed home\n$/);
-    expect((await held).status).toBe(200);
-    expect(readsEnded).toEqual(['home']);
-    await flowingToHome;
-    await until('the socket has the new group', async () => {
-      await t.send('home', homeToken, [reading(deviceA, 1), reading(deviceB, 1)]);
-      return tenantReader.messages.some((message) => 'device' in message && message.device === deviceB);
-    });
-    const seen = tenantReader.messages.length;
-    await t.send('home', homeToken, [reading(deviceA, 2), reading(deviceB, 2)]);
-    await tenantReader.until((messages) => messages.length > seen);
-    const later = tenantReader.messages.slice(seen) as Array<{ device?: string }>;
-    // Those that were sent while it waited may come now, too.
-    expect(new Set(later.map(({ device }) => device))).toEqual(new Set([deviceB]));
-    expect(tenant.socket.connected).toBe(true);
+  // A device group applies to an open socket and to a held read.
+  const tenants = await t.tokenOf('home', ['tenants']);
+  const tenant = clientOf({ baseUrl: t.service.url }, { auth: { token: tenants, workgroupId: 'home' } });
+  await connected(tenant.socket);
+  const tenantReader = tenant.subscribe({ requestId: randomUUID() });
+  await tenantReader.answer;
+  const homeToken = await t.tokenOf('home');
+  // Messages keep both reads waiting. The wait of the other workgroup begins first, and lasts for its time.
+  const readsEnded: string[] = [];
+  const readHeld = (id: string, token: string) => t.read(id, token, 20).finally(() => readsEnded.push(id));
+  void readHeld('plant', plantToken).catch(() => undefined);
+  const held = readHeld('home', tenants);
+  const flowingToHome = (async () => {
+    while (!readsEnded.includes('home')) {
+      await t.send('home', homeToken, [reading(deviceA, 1)]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+  t.write('home', home([deviceB]));
+  expect((await t.reload()).stdout).toMatch(/: changed home\n$/);
+  expect((await held).status).toBe(200);
+  expect(readsEnded).toEqual(['home']);
+  await flowingToHome;
+  await until('the socket has the new group', async () => {
+    await t.send('home', homeToken, [reading(deviceA, 1), reading(deviceB, 1)]);
+    return tenantReader.messages.some((message) => 'device' in message && message.device === deviceB);
+  });
+  const seen = tenantReader.messages.length;
+  await t.send('home', homeToken, [reading(deviceA, 2), reading(deviceB, 2)]);
+  await tenantReader.until((messages) => messages.length > seen);
+  const later = tenantReader.messages.slice(seen) as Array<{ device?: string }>;
+  // Those that were sent while it waited may come now, too.
+  expect(new Set(later.map(({ device }) => device))).toEqual(new Set([deviceB]));
+  expect(tenant.socket.connected).toBe(true);
 
-    // A removed workgroup is unknown, and its socket ends; when it comes back, its data are there.
-    t.remove('home');
-    const removedAt = t.reload();
-    const ended = await tenantReader.stopped;
-    expect(ended).toMatchObject({ error: { error: 'WorkgroupForbidden' } });
-    expect((await removedAt).stdout).toMatch(/: removed home\n$/);
-    expect((await t.read('home', homeToken)).status).toBe(403);
-    expect(await t.send('home', homeToken, [reading(deviceA, 3)])).toBe(403);
-    expect((await t.energy('home', homeToken)).status).toBe(403);
-    expect(existsSync(warehouseFile(t.dataDir, 'home'))).toBe(true);
-    t.write('home', home([deviceB]));
-    expect((await t.reload()).stdout).toMatch(/: added home\n$/);
-    const again = await t.read('home', homeToken);
-    expect(again.body.messages!.length).toBeGreaterThan(2);
+  // A removed workgroup is unknown, and its socket ends; when it comes back, its data are there.
+  t.remove('home');
+  const removedAt = t.reload();
+  const ended = await tenantReader.stopped;
+  expect(ended).toMatchObject({ error: { error: 'WorkgroupForbidden' } });
+  expect((await removedAt).stdout).toMatch(/: removed home\n$/);
+  expect((await t.read('home', homeToken)).status).toBe(403);
+  expect(await t.send('home', homeToken, [reading(deviceA, 3)])).toBe(403);
+  expect((await t.energy('home', homeToken)).status).toBe(403);
+  expect(existsSync(warehouseFile(t.dataDir, 'home'))).toBe(true);
+  t.write('home', home([deviceB]));
+  expect((await t.reload()).stdout).toMatch(/: added home\n$/);
+  const again = await t.read('home', homeToken);
+  expect(again.body.messages!.length).toBeGreaterThan(2);
 
-    flows = false;
-    await flowing;
-    await plantReader.until((messages) => messages.length >= sent);
-    expect({ refused, plantSocketLost, received: plantReader.messages.length }).toEqual({
-      refused: [],
-      plantSocketLost: [],
-      received: sent,
-    });
-    expect(t.service.errorText()).not.toMatch(/shard\.(closed|open-failed).*plant/);
-    await t.service.stop();
-  },
-);
+  flows = false;
+  await flowing;
+  await plantReader.until((messages) => messages.length >= sent);
+  expect({ refused, plantSocketLost, received: plantReader.messages.length }).toEqual({
+    refused: [],
+    plantSocketLost: [],
+    received: sent,
+  });
+  expect(t.service.errorText()).not.toMatch(/shard\.(closed|open-failed).*plant/);
+  await t.service.stop();
+});
 
 test.runIf(isSoak)(
   'a configuration with problems changes nothing and is reported everywhere, and settings that need a restart are named',

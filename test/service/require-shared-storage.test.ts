@@ -150,7 +150,9 @@ describe('with a bucket', () => {
     ]);
   });
 
-  test('the start and the check of the configuration print the same problems, all at once', async () => {
+  test('the start and the check of the configuration print the same problems, all at once', {
+    tags: ['slow'],
+  }, async () => {
     const cwd = tempDir();
     const file = join(cwd, 'wattline.yaml');
     const settings = `queue: { backend: redis, redisUrl: "${redis.redisUrl}" }\nstorage: { s3: { bucket: energy, accessKeyId: k, secretAccessKey: hidden-secret } }\nworkgroups: [{ id: home }]\n`;

@@ -92,7 +92,7 @@ async function readings(device: string): Promise<unknown[]> {
   );
 }
 
-describe.skipIf(brokerMissing)('MQTT with a running service', () => {
+describe.skipIf(brokerMissing)('MQTT with a running service', { tags: ['slow'] }, () => {
   test('a message is acknowledged after it can be read, and comes again after a kill, and is there once', async () => {
     await connected();
     const topic = `meter/${READABLE}/wh`;

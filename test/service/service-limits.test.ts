@@ -102,7 +102,9 @@ test('limits.readHold ends a read that waits for messages', async () => {
   expect([answer.status, answer.headers.get('preference-applied')]).toEqual([200, 'wait=0.15']);
 });
 
-test('limits.watchedDevicesPerWorkgroup limits the devices that are watched for silence', async () => {
+test('limits.watchedDevicesPerWorkgroup limits the devices that are watched for silence', {
+  tags: ['slow'],
+}, async () => {
   const { baseUrl, config, issue, stop } = await serve(
     { watchedDevicesPerWorkgroup: 2 },
     { deviceTimeout: '5s' },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cliFile } from '../support/process-environment.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
@@ -21,50 +21,49 @@ function emptyService(): string {
 }
 
 describe('a process that serves', () => {
-  test.runIf(isFull)(
-    'locks its data folder: a second service is refused, and the first continues',
-    async () => {
-      const { url, config, token, start, kill } = await createServiceProcess({
-        workgroups: [{ id: 'home' }],
+  test('locks its data folder: a second service is refused, and the first continues', {
+    tags: ['slow'],
+  }, async () => {
+    const { url, config, token, start, kill } = await createServiceProcess({
+      workgroups: [{ id: 'home' }],
+    });
+    await start();
+    const send = async () => {
+      const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify([
+          { device: '7c9e6679-7425-40de-944b-e07fc1f90ae7', event_time: 1, data: { total: 1 } },
+        ]),
       });
-      await start();
-      const send = async () => {
-        const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          body: JSON.stringify([
-            { device: '7c9e6679-7425-40de-944b-e07fc1f90ae7', event_time: 1, data: { total: 1 } },
-          ]),
-        });
-        return answer.status;
-      };
-      const cwd = join(config.dataDir, '..');
-      for (const role of ['up', 'stream', 'worker']) {
-        const { code, stderr } = await runCommand(
-          [role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])],
-          { cwd },
-        );
-        expect({ role, code, stderr: JSON.parse(stderr) }).toMatchObject({
-          role,
-          code: 3,
-          stderr: {
-            error: 'AlreadyRuns',
-            retryable: true,
-            message: expect.stringMatching(/in process \d+;/),
-          },
-        });
-      }
-      expect(await send()).toBe(200);
-      // The lock of a process that was killed is nobody's, and what a full disk has left of one is no
-      // obstacle.
-      await kill();
-      writeFileSync(join(config.dataDir, 'lock', 'stream.duckdb'), Buffer.alloc(4_096));
-      await start();
-      expect(await send()).toBe(200);
-    },
-  );
+      return answer.status;
+    };
+    const cwd = join(config.dataDir, '..');
+    for (const role of ['up', 'stream', 'worker']) {
+      const { code, stderr } = await runCommand(
+        [role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])],
+        { cwd },
+      );
+      expect({ role, code, stderr: JSON.parse(stderr) }).toMatchObject({
+        role,
+        code: 3,
+        stderr: {
+          error: 'AlreadyRuns',
+          retryable: true,
+          message: expect.stringMatching(/in process \d+;/),
+        },
+      });
+    }
+    expect(await send()).toBe(200);
+    // The lock of a process that was killed is nobody's, and what a full disk has left of one is no
+    // obstacle.
+    await kill();
+    writeFileSync(join(config.dataDir, 'lock', 'stream.duckdb'), Buffer.alloc(4_096));
+    await start();
+    expect(await send()).toBe(200);
+  });
 
-  test('names the wrong setting if its data folder is a file', async () => {
+  test('names the wrong setting if its data folder is a file', { tags: ['slow'] }, async () => {
     const cwd = emptyService();
     writeFileSync(join(cwd, 'data'), '');
     for (const command of [['up'], ['token', 'list']]) {
@@ -77,7 +76,7 @@ describe('a process that serves', () => {
     }
   });
 
-  test('reports an address that is not of this machine', async () => {
+  test('reports an address that is not of this machine', { tags: ['slow'] }, async () => {
     const { code, stderr } = await runCommand(['stream', '--host', '203.0.113.1'], { cwd: emptyService() });
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -108,7 +107,7 @@ describe('a process that serves', () => {
     },
   );
 
-  test('ends at once after a signal, even if a thread is waiting', async () => {
+  test('ends at once after a signal, even if a thread is waiting', { tags: ['slow'] }, async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -125,7 +124,7 @@ describe('a process that serves', () => {
 });
 
 describe('the demo', () => {
-  test('prints one JSON object and leaves nothing behind', async () => {
+  test('prints one JSON object and leaves nothing behind', { tags: ['slow'] }, async () => {
     const cwd = tempDir();
     const TMPDIR = join(cwd, 'tmp');
     mkdirSync(TMPDIR);

@@ -7,7 +7,7 @@ import { startWhenReachable } from '../../src/service/start-when-reachable.ts';
 const nobody = { queue: { backend: 'redis', redisUrl: 'redis://127.0.0.1:1' } } as const;
 const { signal } = new AbortController();
 
-test('a start without Redis fails after its patience, with what to do', async () => {
+test('a start without Redis fails after its patience, with what to do', { tags: ['slow'] }, async () => {
   // Loads the client, which takes long on a busy machine.
   await openQueueRedis(nobody, silentLogger).catch(() => undefined);
   let attempts = 0;
@@ -24,7 +24,7 @@ test('a start without Redis fails after its patience, with what to do', async ()
   expect(attempts).toBeGreaterThan(1);
 });
 
-test('of the attempts of a start only the first is logged', async () => {
+test('of the attempts of a start only the first is logged', { tags: ['slow'] }, async () => {
   const logged: object[] = [];
   const logger = createForwardingLogger((line) => logged.push(JSON.parse(line)));
   let attempts = 0;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -118,56 +118,55 @@ test.runIf(isSoak)(
   },
 );
 
-test.runIf(isFull)(
-  'a full disk is named by the answers, by /ready and by status, and everything continues when there is space',
-  { timeout: 240_000 },
-  async (context) => {
-    const disk = mountSmallDisk(160);
-    if (!disk) return context.skip('this user cannot mount a file system');
-    const data = disk.folder;
-    const t = await setUp(dirname(data), 'up', data);
-    await t.service.start();
-    expect((await t.send('home')).status).toBe(200);
-    await isReady(t);
+test('a full disk is named by the answers, by /ready and by status, and everything continues when there is space', {
+  tags: ['slow'],
+  timeout: 240_000,
+}, async (context) => {
+  const disk = mountSmallDisk(160);
+  if (!disk) return context.skip('this user cannot mount a file system');
+  const data = disk.folder;
+  const t = await setUp(dirname(data), 'up', data);
+  await t.service.start();
+  expect((await t.send('home')).status).toBe(200);
+  await isReady(t);
 
-    /** The worker frees some space now and then, so it is filled again. */
-    const fillers: string[] = [];
-    const fill = () => {
-      const { bavail, bsize } = statfsSync(data);
-      fillers.push(join(data, `filler-${fillers.length}`));
-      try {
-        writeFileSync(fillers.at(-1)!, Buffer.alloc(Math.max(0, bavail * bsize - 1024 ** 2)));
-      } catch (error) {
-        // The service may have taken the space first.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-      }
-    };
-    let refused: Awaited<ReturnType<typeof t.send>> | undefined;
-    await until('a message is refused', async () => {
-      fill();
-      refused = await t.send('home');
-      return refused.status !== 200;
-    });
-    expect(refused).toMatchObject({ status: 503, error: 'StorageUnavailable' });
-    expect(refused!.message).toContain(`the disk of ${join(data, 'stream', 'home')} is full`);
-    expect(refused!.message).toContain('free some space');
-    const words = `the disk of ${join(data, 'stream')} is full`;
-    await until('it is not ready', async () => {
-      const { status, text } = await t.ready();
-      return status === 503 && text.includes(words);
-    });
-    await until('the status says so', async () => {
-      const status = await t.status();
-      return status.code === 4 && status.stderr.includes(words) && status.of('home')?.state === 'failing';
-    });
+  /** The worker frees some space now and then, so it is filled again. */
+  const fillers: string[] = [];
+  const fill = () => {
+    const { bavail, bsize } = statfsSync(data);
+    fillers.push(join(data, `filler-${fillers.length}`));
+    try {
+      writeFileSync(fillers.at(-1)!, Buffer.alloc(Math.max(0, bavail * bsize - 1024 ** 2)));
+    } catch (error) {
+      // The service may have taken the space first.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  };
+  let refused: Awaited<ReturnType<typeof t.send>> | undefined;
+  await until('a message is refused', async () => {
+    fill();
+    refused = await t.send('home');
+    return refused.status !== 200;
+  });
+  expect(refused).toMatchObject({ status: 503, error: 'StorageUnavailable' });
+  expect(refused!.message).toContain(`the disk of ${join(data, 'stream', 'home')} is full`);
+  expect(refused!.message).toContain('free some space');
+  const words = `the disk of ${join(data, 'stream')} is full`;
+  await until('it is not ready', async () => {
+    const { status, text } = await t.ready();
+    return status === 503 && text.includes(words);
+  });
+  await until('the status says so', async () => {
+    const status = await t.status();
+    return status.code === 4 && status.stderr.includes(words) && status.of('home')?.state === 'failing';
+  });
 
-    for (const filler of fillers) rmSync(filler);
-    expect((await t.send('home')).status).toBe(200);
-    await isReady(t);
-    // The worker opens the warehouse again within a minute.
-    await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0);
-  },
-);
+  for (const filler of fillers) rmSync(filler);
+  expect((await t.send('home')).status).toBe(200);
+  await isReady(t);
+  // The worker opens the warehouse again within a minute.
+  await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0);
+});
 
 test.runIf(isSoak)(
   'a stopped process that has the data is named, and without a worker the messages that have not landed are counted',

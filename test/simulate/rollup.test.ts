@@ -39,6 +39,7 @@ test.each(
   ),
 )(
   'the roll-up of what a site sends is its truth, to the watt-hour: %s from %s',
+  { tags: ['slow'] },
   async (timezone, first, hour) => {
     const startMs = dayStart(first, timezone) + hour * HOUR_MS;
     const site = createSite({ seed: 4, timezone, startMs, readingEveryMs: INTERVAL_MS });

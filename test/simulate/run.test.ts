@@ -65,7 +65,9 @@ function expected(untilMs: number): number {
   return siteOf().arrivals(startMs, untilMs).length;
 }
 
-test('a past day is sent in the given seconds, whole and to the right tables', async () => {
+test('a past day is sent in the given seconds, whole and to the right tables', {
+  tags: ['slow'],
+}, async () => {
   const waiting = fakeTime(startMs + DAY_MS + 9 * HOUR_MS);
   const begunMs = waiting.clock.now();
   const { url, ingested } = await startIngest(waiting.clock.now);

@@ -100,7 +100,7 @@ function truthOf(site: Site, day: string, untilMs?: number): Record<string, numb
 }
 
 describe('the truth', () => {
-  test('follows from the messages, for any seed, zone, start and day', () => {
+  test('follows from the messages, for any seed, zone, start and day', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -253,7 +253,9 @@ describe('the messages', () => {
     }
   });
 
-  test('never arrive before their reading, and never later than the documented delay', () => {
+  test('never arrive before their reading, and never later than the documented delay', {
+    tags: ['slow'],
+  }, () => {
     const site = siteOf({ seed: 11 });
     for (const { item, arrivedMs } of site.arrivals(startMs, startMs + 5 * DAY_MS)) {
       expect(item.event_time).toBeGreaterThanOrEqual(startMs);

@@ -26,7 +26,7 @@ async function twoPacks() {
   return { folder, store, first, second };
 }
 
-test('a flipped byte anywhere in a pack is refused, and so is a cut', async () => {
+test('a flipped byte anywhere in a pack is refused, and so is a cut', { tags: ['slow'] }, async () => {
   const { folder, store, first, second } = await twoPacks();
   const packs = await packsOf(store, second);
   expect(packs.map(({ key }) => key)).toEqual([second.pack, first.pack]);
@@ -55,7 +55,7 @@ test('a flipped byte anywhere in a pack is refused, and so is a cut', async () =
   expect(await restored(store, second)).toBeTruthy();
 });
 
-test('a pack that is missing, or of another snapshot, is refused', async () => {
+test('a pack that is missing, or of another snapshot, is refused', { tags: ['slow'] }, async () => {
   const { store, first, second } = await twoPacks();
   await expectRefused(store, { ...second, sha256: first.sha256 }, 'another sum');
   await expectRefused(store, { ...second, fileBytes: second.fileBytes + 1 }, 'another size');
@@ -64,7 +64,7 @@ test('a pack that is missing, or of another snapshot, is refused', async () => {
   await expect(restored(store, second)).rejects.toMatchObject({ code: 'ObjectMissing' });
 });
 
-test('a map that has a block of no bytes at the end of its pack is refused', async () => {
+test('a map that has a block of no bytes at the end of its pack is refused', { tags: ['slow'] }, async () => {
   const { folder, store, first } = await twoPacks();
   const map = await readPackMap(store, packObject(first), first);
   const path = join(folder, first.pack);
@@ -100,7 +100,9 @@ test('a damaged older pack makes the next one a full pack, so new snapshots are 
   await restored(store, next);
 });
 
-test('a pack with impossible sizes is refused before memory is taken for them', async () => {
+test('a pack with impossible sizes is refused before memory is taken for them', {
+  tags: ['slow'],
+}, async () => {
   const { folder, store, first } = await twoPacks();
   const fileBytes = 2 ** 39;
   const place = { pack: 0, offset: MAGIC.length, length: 1, sha256: Buffer.alloc(32) };

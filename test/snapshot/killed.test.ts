@@ -10,7 +10,9 @@ import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { restored, snapshotOf } from './snapshot-fixture.ts';
 
-test('a process that is killed while it packs leaves every complete snapshot, and a warehouse that opens', async () => {
+test('a process that is killed while it packs leaves every complete snapshot, and a warehouse that opens', {
+  tags: ['slow'],
+}, async () => {
   const folder = tempDir();
   const path = join(tempDir(), 'acme.duckdb');
   const store = createFolderStore(folder);

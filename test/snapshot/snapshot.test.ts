@@ -17,7 +17,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createRecoveringDatabase } from '../../src/warehouse/recovering-database.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
-import { isFull, isSoak, rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf } from '../warehouse/batches.ts';
 import { expectExactlyOnce } from '../warehouse/landed.ts';
@@ -48,38 +48,37 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: 'snapshot' as const }),
 );
 
-test.runIf(isFull)(
-  'a snapshot taken while everything continues has exactly the rows of its checkpoint',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), change, async (steps, during) => {
-        const shard = await openExtraShard();
-        const store = createFolderStore(tempDir());
-        const lander = createLander(shard);
-        let previous: TakenSnapshot | undefined;
-        for (const one of [...steps, { kind: 'snapshot' } as const]) {
-          if (one.kind === 'land') await lander.land(one.messages);
-          else if (one.kind !== 'snapshot') await apply(shard, one);
-          else {
-            const extra = await rowsOf(shard, EXTRA_SUM);
-            const next = lander.next();
-            let isFirst = true;
-            const slow = slowReads(shard, async () => {
-              await lander.land(3_000);
-              if (isFirst) await apply(shard, during);
-              isFirst = false;
-            });
-            const taken = await snapshotOf(slow, store, previous);
-            previous = taken;
-            await expectRestored(await restored(store, taken), shard, extra, next);
-          }
+test('a snapshot taken while everything continues has exactly the rows of its checkpoint', {
+  tags: ['slow'],
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), change, async (steps, during) => {
+      const shard = await openExtraShard();
+      const store = createFolderStore(tempDir());
+      const lander = createLander(shard);
+      let previous: TakenSnapshot | undefined;
+      for (const one of [...steps, { kind: 'snapshot' } as const]) {
+        if (one.kind === 'land') await lander.land(one.messages);
+        else if (one.kind !== 'snapshot') await apply(shard, one);
+        else {
+          const extra = await rowsOf(shard, EXTRA_SUM);
+          const next = lander.next();
+          let isFirst = true;
+          const slow = slowReads(shard, async () => {
+            await lander.land(3_000);
+            if (isFirst) await apply(shard, during);
+            isFirst = false;
+          });
+          const taken = await snapshotOf(slow, store, previous);
+          previous = taken;
+          await expectRestored(await restored(store, taken), shard, extra, next);
         }
-        await shard.close();
-      }),
-      { numRuns: rounds(3, 100), interruptAfterTimeLimit: 60_000 },
-    );
-  },
-);
+      }
+      await shard.close();
+    }),
+    { numRuns: rounds(3, 100), interruptAfterTimeLimit: 60_000 },
+  );
+});
 
 test.runIf(isSoak)(
   'a commit that would make a checkpoint does not change the file while it is read',
@@ -116,7 +115,9 @@ test('a store that refuses a pack leaves no file of it on the disk', async () =>
   expect(readdirSync(stagingDir)).toEqual([]);
 });
 
-test('a second pack has only changed blocks, and the packs of a snapshot stay few and small', async () => {
+test('a second pack has only changed blocks, and the packs of a snapshot stay few and small', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openExtraShard();
   const store = createFolderStore(tempDir());
   await apply(shard, { kind: 'insert', rows: 614_400 });
@@ -189,7 +190,9 @@ test('a full pack follows when less than half of the packs is in use, or there a
   expect(isWorthReferring(map(Array(24).fill(2 ** 30), 24 * 2 ** 30))).toBe(true);
 });
 
-test('another process cannot open the warehouse after snapshots, or after it was opened again', async () => {
+test('another process cannot open the warehouse after snapshots, or after it was opened again', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openExtraShard();
   const store = createFolderStore(tempDir());
   const first = await snapshotOf(shard, store, undefined);
@@ -221,7 +224,9 @@ test('another process cannot open the warehouse after snapshots, or after it was
   expect(await openElsewhere(path)).toBe('opened');
 });
 
-test('closing the warehouse ends a snapshot, and a long transaction delays it', async () => {
+test('closing the warehouse ends a snapshot, and a long transaction delays it', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openExtraShard();
   const store = createFolderStore(tempDir());
   const held = Promise.withResolvers<void>();

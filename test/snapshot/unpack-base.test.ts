@@ -68,7 +68,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('only the blocks that the base lacks are read from the packs', async () => {
+test('only the blocks that the base lacks are read from the packs', { tags: ['slow'] }, async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot, bytes } = snapshots[2]!;
   let reads = 0;
@@ -88,7 +88,7 @@ test('only the blocks that the base lacks are read from the packs', async () => 
   expect(reads).toBe(ofMap + 1);
 });
 
-test('a damaged block of a pack is refused, unless the base has it', async () => {
+test('a damaged block of a pack is refused, unless the base has it', { tags: ['slow'] }, async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot, bytes } = snapshots[1]!;
   const [newest] = await packsOf(store, snapshot);
@@ -100,7 +100,9 @@ test('a damaged block of a pack is refused, unless the base has it', async () =>
   expect((await unpackOn(store, snapshot, bytes)).equals(bytes)).toBe(true);
 });
 
-test('packs that are kept while they are unpacked are copies, and the file has the same bytes', async () => {
+test('packs that are kept while they are unpacked are copies, and the file has the same bytes', {
+  tags: ['slow'],
+}, async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot, bytes } = snapshots[2]!;
   const packs = await packsOf(store, snapshot);
@@ -114,7 +116,7 @@ test('packs that are kept while they are unpacked are copies, and the file has t
     expect(readFileSync(join(keepIn, key)).equals(readFileSync(join(store.address, key)))).toBe(true);
 });
 
-test('a map that differs from the map of the kept pack is refused', async () => {
+test('a map that differs from the map of the kept pack is refused', { tags: ['slow'] }, async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot } = snapshots[1]!;
   const map = await readPackMap(store, packObject(snapshot), snapshot);

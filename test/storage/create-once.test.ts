@@ -5,7 +5,6 @@ import { type CreateOutcome, createOnce } from '../../src/storage/create-once.ts
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isFull } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -62,7 +61,7 @@ describe.skipIf(s3Missing)('in a bucket behind a network that loses requests and
     expect(outcome).toMatchObject({ kind: 'unknown', cause: { code: 'StorageUnreachable' } });
   });
 
-  test.runIf(isFull)('writers that race for a sequence of keys never both own one', async () => {
+  test('writers that race for a sequence of keys never both own one', { tags: ['slow'] }, async () => {
     const fates: Fate[] = ['pass', 'pass', 'lose', 'drop-answer', 'late', 'status-after'];
     let seed = 7;
     const { lossy, direct } = await lossyStore(() => {

@@ -3,13 +3,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { describe, expect, onTestFinished, type TestContext, type TestOptions, test } from 'vitest';
 import { type CachedObject, openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { damagedObject, type ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isFull, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { mountSmallDisk } from '../support/small-disk.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -49,9 +49,14 @@ const kinds = [
 ];
 
 describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
-  const check = (name: string, work: (store: ObjectStore, context: TestContext) => Promise<void>) =>
-    test.skipIf(skip)(skip ? `${name} (${skip})` : name, async (context) => work(await open(), context));
-  const checkInFull = isFull ? check : () => undefined;
+  const check = (
+    name: string,
+    work: (store: ObjectStore, context: TestContext) => Promise<void>,
+    options: TestOptions = {},
+  ) =>
+    test.skipIf(skip)(skip ? `${name} (${skip})` : name, options, async (context) =>
+      work(await open(), context),
+    );
 
   check('held files are here, and stay until they are released', async (store) => {
     const cache = await openCache({ bytesMax: 25 * KILOBYTE });
@@ -142,41 +147,45 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     },
   );
 
-  checkInFull('many workgroups share a small cache', async (store) => {
-    const [workgroups, filesMax] = [50, 10];
-    const objects = await Promise.all(
-      Array.from({ length: workgroups }, (_, index) =>
-        Promise.all(['x', 'y'].map((name) => putObject(store, `${index}/${name}`, KILOBYTE))),
-      ),
-    );
-    const cache = await openCache({ bytesMax: filesMax * KILOBYTE, fetchesMax: 4 });
-    let [answered, refused] = [0, 0];
-    /** A caller asks for each workgroup, in its own order. */
-    async function ask(step: number, isBusyAllowed: boolean): Promise<void> {
-      for (let at = 0; at < workgroups; at++) {
-        const wanted = objects[(at * step) % workgroups]!;
-        try {
-          using _held = await cache.pin(wanted);
-          expect(wanted.every((one) => isSound(cache.folder, one))).toBe(true);
-          expect(cache.usage().bytes).toBeLessThanOrEqual(filesMax * KILOBYTE);
-          answered += 1;
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'CacheBusy', retryable: true });
-          expect(isBusyAllowed).toBe(true);
-          refused += 1;
+  check(
+    'many workgroups share a small cache',
+    async (store) => {
+      const [workgroups, filesMax] = [50, 10];
+      const objects = await Promise.all(
+        Array.from({ length: workgroups }, (_, index) =>
+          Promise.all(['x', 'y'].map((name) => putObject(store, `${index}/${name}`, KILOBYTE))),
+        ),
+      );
+      const cache = await openCache({ bytesMax: filesMax * KILOBYTE, fetchesMax: 4 });
+      let [answered, refused] = [0, 0];
+      /** A caller asks for each workgroup, in its own order. */
+      async function ask(step: number, isBusyAllowed: boolean): Promise<void> {
+        for (let at = 0; at < workgroups; at++) {
+          const wanted = objects[(at * step) % workgroups]!;
+          try {
+            using _held = await cache.pin(wanted);
+            expect(wanted.every((one) => isSound(cache.folder, one))).toBe(true);
+            expect(cache.usage().bytes).toBeLessThanOrEqual(filesMax * KILOBYTE);
+            answered += 1;
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'CacheBusy', retryable: true });
+            expect(isBusyAllowed).toBe(true);
+            refused += 1;
+          }
         }
       }
-    }
-    // Five callers hold ten files at most, which is all that fits.
-    await Promise.all([1, 3, 7, 9, 11].map((step) => ask(step, false)));
-    expect(answered).toBe(5 * workgroups);
-    await Promise.all([1, 3, 7, 9, 11, 13, 17, 19, 21, 23].map((step) => ask(step, true)));
-    expect(answered + refused).toBe(15 * workgroups);
-    expect(answered).toBeGreaterThan(6 * workgroups);
-    expect(cache.usage().heldBytes).toBe(0);
-    expect(allFiles(cache.folder).length).toBe(cache.usage().files);
-    expect(cache.usage().files).toBeLessThanOrEqual(filesMax);
-  });
+      // Five callers hold ten files at most, which is all that fits.
+      await Promise.all([1, 3, 7, 9, 11].map((step) => ask(step, false)));
+      expect(answered).toBe(5 * workgroups);
+      await Promise.all([1, 3, 7, 9, 11, 13, 17, 19, 21, 23].map((step) => ask(step, true)));
+      expect(answered + refused).toBe(15 * workgroups);
+      expect(answered).toBeGreaterThan(6 * workgroups);
+      expect(cache.usage().heldBytes).toBe(0);
+      expect(allFiles(cache.folder).length).toBe(cache.usage().files);
+      expect(cache.usage().files).toBeLessThanOrEqual(filesMax);
+    },
+    { tags: ['slow'] },
+  );
 
   check('damaged and missing objects are errors, and nothing of them stays', async (store) => {
     const cache = await openCache();
@@ -311,7 +320,7 @@ test('an object that arrives damaged once is fetched again', async () => {
   expect([downloads, isSound(cache.folder, object)]).toEqual([2, true]);
 });
 
-test('after kill -9 at any moment the folder has complete files only', async () => {
+test('after kill -9 at any moment the folder has complete files only', { tags: ['slow'] }, async () => {
   const [storeDir, folder] = [tempDir(), tempDir()];
   const store = createFolderStore(storeDir);
   const objects = await Promise.all(

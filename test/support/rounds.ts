@@ -2,11 +2,11 @@
 export const isSoak = process.env.WATTLINE_SOAK === '1';
 
 /**
- * True in `npm run test:full`, which is a part of `.ci/run`, and in the soak. Tests of whole processes, of
- * whole ways through the page and of many random steps take seconds each. Every change passes them before it
- * lands. `npm test` leaves them out, so that it takes only minutes.
+ * True in `npm run test:full`, which is a part of `.ci/run`, in the soak, and if `vitest run` names files.
+ * False in `npm test`, which leaves out tests with the tag `slow`, the web page and S3, so that it takes only
+ * minutes.
  */
-export const isFull = isSoak || process.env.WATTLINE_FULL === '1';
+export const isFull = isSoak || process.env.WATTLINE_SHORT !== '1';
 
 /**
  * How long a test and its hooks may take if they name no other time. It is more than six times what the
@@ -20,14 +20,13 @@ export const TEST_MS_MAX = isSoak ? 240_000 : isFull ? 120_000 : 60_000;
  */
 export const WAIT_MS_MAX = TEST_MS_MAX / 2;
 
-/** The number of rounds of a test: `usual` in `npm test`, and `soak` in `npm run test:soak`. */
+/** The number of rounds of a test: `soak` in `npm run test:soak`, and else `usual`. */
 export function rounds(usual: number, soak: number): number {
   return isSoak ? soak : usual;
 }
 
 /**
- * The items of a list that a test uses: every `step`th item in `npm test`, all of them in `npm run
- * test:soak`.
+ * The items of a list that a test uses: all of them in `npm run test:soak`, and else every `step`th item.
  */
 export function sampled<Item>(list: readonly Item[], step: number): Item[] {
   return list.filter((_, index) => index % rounds(step, 1) === 0);

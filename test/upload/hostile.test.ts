@@ -64,7 +64,7 @@ test('control characters are not shown', () => {
   expect(refusals).toEqual([expect.stringContaining('no meter has the code "\ufffd[2JX\ufffd"')]);
 });
 
-test('more rows than are taken are refused before all of them are read', () => {
+test('more rows than are taken are refused before all of them are read', { tags: ['slow'] }, () => {
   const rows = (count: number, one: string) => one.repeat(count);
   const tooMany = ['0:: has more than 500,000 rows; split it'];
   const said = { options: { meter: 'PV', scenario: 'P50' } };
@@ -106,7 +106,7 @@ test('a line that is too long is refused before its cells are read', () => {
     expect(refusalOf(() => readMeters(text(header, filler.repeat(2_000_000))))).toEqual(refused);
 });
 
-test('rows with another number of cells than the heading are read up to a number', () => {
+test('rows with another number of cells than the heading are read up to a number', { tags: ['slow'] }, () => {
   const file = `${header}\n${'1\n'.repeat(600_000)}`;
   expect(refusalOf(() => readMeters(file))).toEqual([
     '10002:: is not CSV: more than 10,000 rows have another number of cells',

@@ -1,25 +1,29 @@
 import { expect, test } from 'vitest';
 import { interval, intervals, withShard } from './store-fixture.ts';
 
-test('finer intervals replace a longer one if they cover all of it, and are refused if they would cut it', () =>
-  withShard(async ({ store, current }) => {
-    await store(intervals(interval(0, 4, 400), interval(4, 4, 80)));
-    const refused = await store(intervals(interval(0, 1, 100), interval(1, 1, 100)));
-    expect(refused).toMatchObject({ kind: 'refused', count: 1 });
-    expect(refused.kind === 'refused' && refused.problems[0]).toMatchObject({
-      line: 2,
-      message: expect.stringMatching(
-        /covers only a part of a period that was uploaded at 2026-11-20T12:00.*from 2026-05-31T22:00.*upload the whole period/,
-      ),
-    });
-    const finer = intervals(interval(0, 1, 100), interval(1, 3, 350));
-    expect(await store(finer)).toMatchObject({ stored: 2, replaced: 1 });
-    expect(await current()).toEqual([
-      [0, 1, 100, 'measured', 2],
-      [1, 4, 350, 'measured', 2],
-      [4, 8, 80, 'measured', 1],
-    ]);
-  }));
+test(
+  'finer intervals replace a longer one if they cover all of it, and are refused if they would cut it',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ store, current }) => {
+      await store(intervals(interval(0, 4, 400), interval(4, 4, 80)));
+      const refused = await store(intervals(interval(0, 1, 100), interval(1, 1, 100)));
+      expect(refused).toMatchObject({ kind: 'refused', count: 1 });
+      expect(refused.kind === 'refused' && refused.problems[0]).toMatchObject({
+        line: 2,
+        message: expect.stringMatching(
+          /covers only a part of a period that was uploaded at 2026-11-20T12:00.*from 2026-05-31T22:00.*upload the whole period/,
+        ),
+      });
+      const finer = intervals(interval(0, 1, 100), interval(1, 3, 350));
+      expect(await store(finer)).toMatchObject({ stored: 2, replaced: 1 });
+      expect(await current()).toEqual([
+        [0, 1, 100, 'measured', 2],
+        [1, 4, 350, 'measured', 2],
+        [4, 8, 80, 'measured', 1],
+      ]);
+    }),
+);
 
 test.each([
   ['at its start and its end', [interval(0, 2, 200), interval(2, 1, 100)]],

@@ -66,7 +66,9 @@ test('Parquet is read with instants, local times and numbers of any type', async
   });
 });
 
-test('cells of Parquet are read without blanks at their ends, and a file of too many columns is not', async () => {
+test('cells of Parquet are read without blanks at their ends, and a file of too many columns is not', {
+  tags: ['slow'],
+}, async () => {
   const blanks = await parquetOf(
     "SELECT ' GRID-1 ' AS meter_code, '2026-05-17T11:00Z' AS time, ' 1.5 ' AS value_kwh, NULL AS quality",
   );

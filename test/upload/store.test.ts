@@ -49,7 +49,7 @@ test('a later upload with another value counts under the next revision, and the 
     expect(meters).toMatchObject([{ readings: 3, energyWh: 650, revision: 2 }]);
   }));
 
-test('the same rows again do nothing, unless they are to count again', () =>
+test('the same rows again do nothing, unless they are to count again', { tags: ['slow'] }, () =>
   withShard(async ({ store, current }) => {
     const first = intervals(interval(0, 1, 100));
     await store(first);
@@ -66,7 +66,8 @@ test('the same rows again do nothing, unless they are to count again', () =>
     expect(await current()).toEqual([[0, 1, 100, 'measured', 3]]);
     // The newest upload of these rows is named.
     expect(await store(first)).toMatchObject({ kind: 'stored-before', uploadId: 3, revision: 3 });
-  }));
+  }),
+);
 
 test('rows with known values are not stored again', () =>
   withShard(async ({ store }) => {
@@ -176,38 +177,42 @@ test('a meter is uploaded by its intervals or by its register, not by both', () 
     });
   }));
 
-test('budgets of several lengths can coexist, and of one length the later one counts', () =>
-  withShard(async ({ shard, store }) => {
-    await store(
-      budgets(
-        budget('2026-01-01', '2026-12-31', 1000),
-        budget('2026-01-01', '2026-01-31', 50),
-        budget('2026-01-01', '2026-01-01', 2),
-      ),
-    );
-    await store(
-      budgets(budget('2026-01-01', '2026-01-31', 60), budget('2026-01-01', '2026-01-31', 40, 'P90')),
-    );
-    const { budgets: listed } = await shard.transaction(listUploads);
-    expect(
-      listed.map(({ scenario, period, energyWh, revision }) => [scenario, period, energyWh, revision]),
-    ).toEqual([
-      ['P50', 'year', 1000, 1],
-      ['P50', 'month', 60, 2],
-      ['P50', 'day', 2, 1],
-      ['P90', 'month', 40, 1],
-    ]);
-    expect(await store(budgets(budget('2026-01-01', '2026-01-01', 3)))).toMatchObject({
-      stored: 1,
-      replaced: 1,
-      revision: 2,
-    });
-    // The value that was replaced comes back.
-    expect(await store(budgets(budget('2026-01-01', '2026-01-31', 50)))).toMatchObject({
-      stored: 1,
-      revision: 3,
-    });
-  }));
+test(
+  'budgets of several lengths can coexist, and of one length the later one counts',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ shard, store }) => {
+      await store(
+        budgets(
+          budget('2026-01-01', '2026-12-31', 1000),
+          budget('2026-01-01', '2026-01-31', 50),
+          budget('2026-01-01', '2026-01-01', 2),
+        ),
+      );
+      await store(
+        budgets(budget('2026-01-01', '2026-01-31', 60), budget('2026-01-01', '2026-01-31', 40, 'P90')),
+      );
+      const { budgets: listed } = await shard.transaction(listUploads);
+      expect(
+        listed.map(({ scenario, period, energyWh, revision }) => [scenario, period, energyWh, revision]),
+      ).toEqual([
+        ['P50', 'year', 1000, 1],
+        ['P50', 'month', 60, 2],
+        ['P50', 'day', 2, 1],
+        ['P90', 'month', 40, 1],
+      ]);
+      expect(await store(budgets(budget('2026-01-01', '2026-01-01', 3)))).toMatchObject({
+        stored: 1,
+        replaced: 1,
+        revision: 2,
+      });
+      // The value that was replaced comes back.
+      expect(await store(budgets(budget('2026-01-01', '2026-01-31', 50)))).toMatchObject({
+        stored: 1,
+        revision: 3,
+      });
+    }),
+);
 
 test('a period that only begins or only ends with a month or a year is neither, in a file and when stored', () =>
   withShard(async ({ shard, store }) => {
@@ -279,75 +284,85 @@ test('a row is compared only with rows of its own meter, scenario and kind of pe
     ]);
   }));
 
-test('each row of an upload of several slices is compared with the row of its own place', () =>
-  withShard(async ({ store }) => {
-    const rows = Array.from({ length: 20_001 }, (_, hour) => interval(hour, 1, hour));
-    await store(intervals(rows.at(-1)!));
-    expect(await store(intervals(...rows))).toMatchObject({ stored: 20_000, unchanged: 1 });
-  }));
+test(
+  'each row of an upload of several slices is compared with the row of its own place',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ store }) => {
+      const rows = Array.from({ length: 20_001 }, (_, hour) => interval(hour, 1, hour));
+      await store(intervals(rows.at(-1)!));
+      expect(await store(intervals(...rows))).toMatchObject({ stored: 20_000, unchanged: 1 });
+    }),
+);
 
-test('the next generation of the lake has readings by month, budgets, meters and the members of sites', () =>
-  withShard(async ({ shard, lakeDir, store }) => {
-    const declared = {
-      devices: [],
-      meters: metersSchema.parse([{ code: 'GRID-1', name: 'Feed-in', direction: 'export' }]),
-      sites: sitesSchema.parse([
-        {
-          name: 'roof',
-          meters: [{ code: 'GRID-1', sign: -1, from: '2026-01-01' }],
-          devices: [{ id: '7c9e6679-7425-40de-944b-e07fc1f90ae7' }],
-        },
-      ]),
-    };
-    const options = {
-      lakeDir,
-      declared,
-      currentEveryMs: 0,
-      clock: createTestClock(),
-      logger: silentLogger,
-    };
-    await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
-    await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
-    await store(budgets(budget('2026-01-01', '2026-12-31', 1100)));
-    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published' });
-    await store(intervals(interval(2, 1, 25)));
-    // Of the readings, June alone.
-    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published', files: 1, rows: 2 });
-    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'unchanged' });
-    // An interval that starts in May replaces a reading of June.
-    await store(intervals(interval(1, 2, 40)));
-    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published', files: 2 });
-    const lake = await DuckDBInstance.create(join(lakeDir, WORKGROUP, 'current', 'analytics.duckdb'), {
-      access_mode: 'READ_ONLY',
-    });
-    const connection = await lake.connect();
-    const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
-    await connection.run("SET TimeZone = 'UTC'");
-    expect(
-      await rows(
-        'SELECT interval_start::VARCHAR, energy_wh, revision, is_current FROM meter_reading ORDER BY ALL',
-      ),
-    ).toEqual([
-      ['2026-05-31 23:00:00+00', 10, 1, false],
-      ['2026-05-31 23:00:00+00', 40, 3, true],
-      ['2026-06-01 00:00:00+00', 20, 1, false],
-      ['2026-06-01 00:00:00+00', 25, 2, false],
-    ]);
-    expect(
-      await rows(
-        'SELECT meter_code, period_start, period_end, energy_wh, is_current FROM budget ORDER BY ALL',
-      ),
-    ).toEqual([
-      ['PV', '2026-01-01', '2026-12-31', '1000', false],
-      ['PV', '2026-01-01', '2026-12-31', '1100', true],
-    ]);
-    expect(await rows('SELECT * FROM meter')).toEqual([['GRID-1', 'Feed-in', 'export', null, null]]);
-    expect(
-      await rows('SELECT site, meter_code, device, sign, valid_from, valid_to FROM site_member ORDER BY ALL'),
-    ).toEqual([
-      ['roof', 'GRID-1', null, -1, '2026-01-01', null],
-      ['roof', null, '7c9e6679-7425-40de-944b-e07fc1f90ae7', 1, null, null],
-    ]);
-    connection.closeSync();
-    lake.closeSync();
-  }));
+test(
+  'the next generation of the lake has readings by month, budgets, meters and the members of sites',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ shard, lakeDir, store }) => {
+      const declared = {
+        devices: [],
+        meters: metersSchema.parse([{ code: 'GRID-1', name: 'Feed-in', direction: 'export' }]),
+        sites: sitesSchema.parse([
+          {
+            name: 'roof',
+            meters: [{ code: 'GRID-1', sign: -1, from: '2026-01-01' }],
+            devices: [{ id: '7c9e6679-7425-40de-944b-e07fc1f90ae7' }],
+          },
+        ]),
+      };
+      const options = {
+        lakeDir,
+        declared,
+        currentEveryMs: 0,
+        clock: createTestClock(),
+        logger: silentLogger,
+      };
+      await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
+      await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
+      await store(budgets(budget('2026-01-01', '2026-12-31', 1100)));
+      expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published' });
+      await store(intervals(interval(2, 1, 25)));
+      // Of the readings, June alone.
+      expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published', files: 1, rows: 2 });
+      expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'unchanged' });
+      // An interval that starts in May replaces a reading of June.
+      await store(intervals(interval(1, 2, 40)));
+      expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published', files: 2 });
+      const lake = await DuckDBInstance.create(join(lakeDir, WORKGROUP, 'current', 'analytics.duckdb'), {
+        access_mode: 'READ_ONLY',
+      });
+      const connection = await lake.connect();
+      const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
+      await connection.run("SET TimeZone = 'UTC'");
+      expect(
+        await rows(
+          'SELECT interval_start::VARCHAR, energy_wh, revision, is_current FROM meter_reading ORDER BY ALL',
+        ),
+      ).toEqual([
+        ['2026-05-31 23:00:00+00', 10, 1, false],
+        ['2026-05-31 23:00:00+00', 40, 3, true],
+        ['2026-06-01 00:00:00+00', 20, 1, false],
+        ['2026-06-01 00:00:00+00', 25, 2, false],
+      ]);
+      expect(
+        await rows(
+          'SELECT meter_code, period_start, period_end, energy_wh, is_current FROM budget ORDER BY ALL',
+        ),
+      ).toEqual([
+        ['PV', '2026-01-01', '2026-12-31', '1000', false],
+        ['PV', '2026-01-01', '2026-12-31', '1100', true],
+      ]);
+      expect(await rows('SELECT * FROM meter')).toEqual([['GRID-1', 'Feed-in', 'export', null, null]]);
+      expect(
+        await rows(
+          'SELECT site, meter_code, device, sign, valid_from, valid_to FROM site_member ORDER BY ALL',
+        ),
+      ).toEqual([
+        ['roof', 'GRID-1', null, -1, '2026-01-01', null],
+        ['roof', null, '7c9e6679-7425-40de-944b-e07fc1f90ae7', 1, null, null],
+      ]);
+      connection.closeSync();
+      lake.closeSync();
+    }),
+);

@@ -87,7 +87,7 @@ async function openRoutes(instead?: AskToTake) {
   return { shard, access, recorded, events, issue, put, staged, arrived };
 }
 
-test('a budget is stored, its rows again are not, and both are answered', async () => {
+test('a budget is stored, its rows again are not, and both are answered', { tags: ['slow'] }, async () => {
   const { put, recorded, events, staged } = await openRoutes();
   const first = await put('budget-data?name=may.csv', csv);
   expect(first).toMatchObject({
@@ -118,7 +118,9 @@ test('a budget is stored, its rows again are not, and both are answered', async 
   expect(staged()).toEqual([]);
 });
 
-test('meter data are stored with the parameters of the URL, and a dry run stores nothing', async () => {
+test('meter data are stored with the parameters of the URL, and a dry run stores nothing', {
+  tags: ['slow'],
+}, async () => {
   const { put, shard } = await openRoutes();
   const body = 'time,value\n2026-05-01 00:00,100\n2026-05-02 00:00,150\n';
   const said = 'meter=PV&unit=kWh&timezone=Europe/Berlin';
@@ -260,7 +262,7 @@ test('if no worker has the warehouse open, the answer has a Retry-After and noth
   expect(staged()).toEqual([]);
 });
 
-test('a large body is read in a thread, so that other callers do not wait', async () => {
+test('a large body is read in a thread, so that other callers do not wait', { tags: ['slow'] }, async () => {
   const { put, staged, arrived } = await openRoutes();
   const bodies = ['a,'.repeat(1_000_000), `meter_code,${'c,'.repeat(900_000)}\n1`];
   for (const body of bodies) {

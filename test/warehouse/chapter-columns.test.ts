@@ -30,7 +30,7 @@ test('every temporary table has a list of its columns', () => {
   }
 });
 
-test('the lists name the columns that the statements make', async () => {
+test('the lists name the columns that the statements make', { tags: ['slow'] }, async () => {
   const connection = await (await openTestShard()).connect();
   const made = await tableColumns();
   const wrong: string[] = [];

@@ -84,7 +84,9 @@ const fillLog = (shard: Shard, round: number) =>
     ),
   );
 
-test('a small write-ahead log stays, and a large one is emptied into the file', async () => {
+test('a small write-ahead log stays, and a large one is emptied into the file', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await fillLog(shard, 1);
   const small = walBytes(shard);
@@ -120,7 +122,9 @@ test('the write-ahead log of a warehouse that rests is emptied, unless it has al
   expect([little > 0, walBytes(shard)]).toEqual([true, little]);
 });
 
-test('a large write-ahead log waits for a running transaction, and landing continues after it', async () => {
+test('a large write-ahead log waits for a running transaction, and landing continues after it', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   for (let round = 1; round < 4; round++) await fillLog(shard, round);
   const { promise: held, resolve: release } = Promise.withResolvers<void>();

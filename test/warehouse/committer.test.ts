@@ -47,7 +47,9 @@ describe('behaviour of DuckDB that landing relies on', () => {
   });
 });
 
-test('rows of a transaction that failed never show up, even if the committer is closed when they would fit', async () => {
+test('rows of a transaction that failed never show up, even if the committer is closed when they would fit', {
+  tags: ['slow'],
+}, async () => {
   const { connection, openCommitter, prepare } = await openFile();
   await connection.run('CREATE UNIQUE INDEX unique_offset ON message (stream_offset)');
   await connection.run('INSERT INTO message SELECT 0, 5, 0, 0, NULL, NULL, 0, 0, NULL, [], [], NULL');

@@ -59,7 +59,9 @@ test.each([
   expect(targetOf(sql)).toBeUndefined();
 });
 
-test('no row is lost, in any order of transactions that insert no, few and many rows, and delete', async () => {
+test('no row is lost, in any order of transactions that insert no, few and many rows, and delete', {
+  tags: ['slow'],
+}, async () => {
   const statement = fc.constantFrom(NONE, NONE, NONE, MANY, MANY, MANY, HALF, HALF, FEW, GONE, NEW, NEW_MANY);
   const transactions = fc.array(fc.array(statement, { minLength: 1, maxLength: 5 }), {
     minLength: 1,
@@ -105,7 +107,9 @@ test('no row is lost, in any order of transactions that insert no, few and many 
   );
 });
 
-test('the way around works for every table of the warehouse, and leaves nothing in it', async () => {
+test('the way around works for every table of the warehouse, and leaves nothing in it', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const tables = (await rowsOf(
     shard,

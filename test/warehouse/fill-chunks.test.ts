@@ -135,7 +135,7 @@ test('a UUID of any bits is read back as the same text', async () => {
   );
 });
 
-test('integers of 64 bits and doubles are read back bit for bit', async () => {
+test('integers of 64 bits and doubles are read back bit for bit', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   let next = 0n;
   const message = fc.record({
@@ -180,7 +180,7 @@ test('integers of 64 bits and doubles are read back bit for bit', async () => {
 describe.each([1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 10_000, 100_000])(
   'a batch of %i messages',
   (count) => {
-    test('lands whole and in order, each row with its own lists', async () => {
+    test('lands whole and in order, each row with its own lists', { tags: ['slow'] }, async () => {
       const shard = await openTestShard();
       await shard.land(batchOf(0, count));
       // Reused chunks must not show their earlier content.
@@ -199,7 +199,7 @@ describe.each([1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 10_000, 100_000])(
   },
 );
 
-test('lists of no, one and a thousand fields can be in one chunk', async () => {
+test('lists of no, one and a thousand fields can be in one chunk', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   const lengths = [0, 1, 1000, 0, 1000, 1, 0];
   const messages = Array.from({ length: 3_000 }, (_, row): PlainMessage => {

@@ -16,7 +16,9 @@ describe('when a write fails', () => {
     connection.closeSync();
   }
 
-  test('nothing of the batch lands, the checkpoint stays, and its rows do not show up later', async () => {
+  test('nothing of the batch lands, the checkpoint stays, and its rows do not show up later', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     await forbidTwice(shard);

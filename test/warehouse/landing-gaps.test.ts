@@ -110,7 +110,9 @@ test('the id of a batch is not used again, even if only a checkpoint or a stage 
   expect(await lastBatch('DELETE FROM checkpoint')).toBe(7n);
 });
 
-test('messages that a log kept into its new epoch land once, and different messages at the same offsets land too', async () => {
+test('messages that a log kept into its new epoch land once, and different messages at the same offsets land too', {
+  tags: ['slow'],
+}, async () => {
   const path = join(tempDir(), 'acme.duckdb');
   const shard = await openTestShard({ path });
   await shard.land(batchOf(0, 30));
@@ -133,7 +135,7 @@ test('messages that a log kept into its new epoch land once, and different messa
   ]);
 });
 
-test('a reader sees a batch and its checkpoint together or not at all', async () => {
+test('a reader sees a batch and its checkpoint together or not at all', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   const connection = await shard.connect();
   let isLanding = true;

@@ -109,7 +109,9 @@ test('messages that cannot be decoded are kept with bytes and reason', async () 
   ]);
 });
 
-test('landing the same batch again changes nothing, not even after a restart', async () => {
+test('landing the same batch again changes nothing, not even after a restart', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await shard.land(batchOf(0, 100));
   expect(await shard.land(batchOf(0, 100))).toEqual({ kind: 'already-landed', nextOffset: 100n });
@@ -136,7 +138,9 @@ test('batches that are pushed without a pause land in order, several in one tran
   expect(await landedOffsets(shard)).toEqual(upTo(1_000));
 });
 
-test('a decoder may use its columns again as soon as it has been called the next time', async () => {
+test('a decoder may use its columns again as soon as it has been called the next time', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const columns = columnsOf(messagesFrom(0, 3_000));
   let decoded = 0;
@@ -156,7 +160,7 @@ test('a decoder may use its columns again as soon as it has been called the next
   expect(row).toEqual({ n: 18_000n });
 });
 
-test('the number of batches that are decoded before a commit is limited', async () => {
+test('the number of batches that are decoded before a commit is limited', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   let decoded = 0;
   let settled = 0;
@@ -176,7 +180,9 @@ test('the number of batches that are decoded before a commit is limited', async 
   expect(await landedOffsets(shard)).toEqual(upTo(300));
 });
 
-test('a batch is filled into the chunk of a batch before it, also after one that was refused', async () => {
+test('a batch is filled into the chunk of a batch before it, also after one that was refused', {
+  tags: ['slow'],
+}, async () => {
   const file = await openFile();
   const chunks = new Set<DuckDBDataChunk>();
   let isOtherFile = false;

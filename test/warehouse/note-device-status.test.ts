@@ -32,7 +32,9 @@ async function setUp() {
   };
 }
 
-test('repeated device states are left out, and each device has its last state', async () => {
+test('repeated device states are left out, and each device has its last state', {
+  tags: ['slow'],
+}, async () => {
   const at = await setUp();
   await at.clock.advance(HOUR_MS);
   await landStatuses(at.shard, 0, [
@@ -64,7 +66,9 @@ test('repeated device states are left out, and each device has its last state', 
   ]);
 });
 
-test('plain data of a later batch keep the state, since when it holds, and its reason', async () => {
+test('plain data of a later batch keep the state, since when it holds, and its reason', {
+  tags: ['slow'],
+}, async () => {
   const at = await setUp();
   await at.clock.advance(HOUR_MS);
   await landStatuses(at.shard, 0, [
@@ -84,7 +88,7 @@ test('plain data of a later batch keep the state, since when it holds, and its r
   ]);
 });
 
-test('the same in any batches, noted at any time, gives the same', async () => {
+test('the same in any batches, noted at any time, gives the same', { tags: ['slow'] }, async () => {
   const told: Told[] = [
     [1, 'online'],
     [2, 'online'],
@@ -116,7 +120,9 @@ test('the same in any batches, noted at any time, gives the same', async () => {
   expect((results[0] as unknown[][])[0]).toHaveLength(6);
 });
 
-test('imported readings are no sign of life, and a quiet publish writes nothing', async () => {
+test('imported readings are no sign of life, and a quiet publish writes nothing', {
+  tags: ['slow'],
+}, async () => {
   const at = await setUp();
   await landStatuses(at.shard, 0, [[1, 'data']]);
   await landStatuses(
@@ -153,7 +159,9 @@ test('the time of the newest data never falls, and a new state without a reason 
   expect(await rowsOf(at.shard, seen)).toEqual([{ state: 'online', reason: null, minute: 10 }]);
 });
 
-test('states stay when their messages are trimmed, and each day of transitions is a separate file', async () => {
+test('states stay when their messages are trimmed, and each day of transitions is a separate file', {
+  tags: ['slow'],
+}, async () => {
   const at = await setUp();
   await landStatuses(at.shard, 0, [[1, 'offline']]);
   await at.publish();
@@ -182,7 +190,9 @@ test('a device that went to sleep is counted on its own, and as offline if it ha
   expect(await count()).toEqual({ online: 1, offline: 3, asleep: 0, unknown: 1 });
 });
 
-test('a device is not seen after the clock, even if its messages were stored while the clock was ahead', async () => {
+test('a device is not seen after the clock, even if its messages were stored while the clock was ahead', {
+  tags: ['slow'],
+}, async () => {
   const at = await setUp();
   const seen = async () => (await at.states()).map((row) => (row as unknown[]).at(-1));
   await at.clock.set(TEST_START_MS + 400 * DAY_MS);

@@ -31,7 +31,9 @@ test('a warehouse of this Wattline is read', async () => {
   expect(tables).toBeGreaterThan(10);
 });
 
-test('a warehouse of an older or a newer Wattline is refused with what to do', async () => {
+test('a warehouse of an older or a newer Wattline is refused with what to do', {
+  tags: ['slow'],
+}, async () => {
   const released = loadMigrations();
   await expect(countTables(await madeBy(released.slice(0, -1)))).rejects.toMatchObject({
     code: 'WarehouseTooOld',

@@ -33,7 +33,9 @@ function renewals() {
   return { counted, logger };
 }
 
-test('a warehouse that was opened again has the same rows, limits and access, and continues to work', async () => {
+test('a warehouse that was opened again has the same rows, limits and access, and continues to work', {
+  tags: ['slow'],
+}, async () => {
   const { counted, logger } = renewals();
   const shard = await openNamed({ renewAfterTransactions: 2, logger });
   const settings = () =>
@@ -56,7 +58,7 @@ test('a warehouse that was opened again has the same rows, limits and access, an
   expect(await expectExactlyOnce(shard)).toBe(300);
 });
 
-test('without a setting the file is opened again after 200 transactions', async () => {
+test('without a setting the file is opened again after 200 transactions', { tags: ['slow'] }, async () => {
   const { counted, logger } = renewals();
   const shard = await openTestShard({ logger });
   for (let count = 1; count < 200; count++) await shard.transaction(async () => undefined);
@@ -104,6 +106,7 @@ test('a warehouse that is used stays open, and is opened again later', async () 
 });
 
 test('no writer and no reader loses anything, however their work meets the renewals', {
+  tags: ['slow'],
   timeout: 300_000,
 }, async () => {
   const { counted, logger } = renewals();
@@ -180,6 +183,7 @@ test('no writer and no reader loses anything, however their work meets the renew
 });
 
 test('after kills while the file is opened again, every acknowledged batch is stored once', {
+  tags: ['slow'],
   timeout: 300_000,
 }, async () => {
   const path = join(tempDir(), 'acme.duckdb');

@@ -34,7 +34,7 @@ async function setUp() {
   return { connection, prepare, names, counts, committer, commit, storedNames };
 }
 
-test('the names of a commit that wrote nothing are stored by the next one', async () => {
+test('the names of a commit that wrote nothing are stored by the next one', { tags: ['slow'] }, async () => {
   const { prepare, names, commit, storedNames } = await setUp();
   const first = prepare(undefined, 0, 10);
   const second = prepare(first.after, 10, 10);

@@ -33,7 +33,9 @@ test('a connection that is not to be kept is closed after its transaction', asyn
   expect(await shard.transaction(isLeft, kept)).toBe(false);
 });
 
-test('after a failure, and after many uses, the next connection is a new one, which is kept again', async () => {
+test('after a failure, and after many uses, the next connection is a new one, which is kept again', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   await shard.transaction(leave, kept);
   await expect(shard.transaction(() => Promise.reject(new Error('no')), kept)).rejects.toThrow('no');

@@ -35,7 +35,7 @@ describe('ownership', () => {
     expect(second.epoch).toBe(2n);
   });
 
-  test('the epoch of a lease is taken, and an older one is refused', async () => {
+  test('the epoch of a lease is taken, and an older one is refused', { tags: ['slow'] }, async () => {
     const path = newPath();
     const first = await openTestShard({ path, epoch: 40n });
     expect(first.epoch).toBe(40n);
@@ -65,7 +65,9 @@ describe('ownership', () => {
 });
 
 describe('a file is open once', () => {
-  test('not twice in one process, and the first opening is not harmed by the attempt', async () => {
+  test('not twice in one process, and the first opening is not harmed by the attempt', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     await expect(openTestShard({ path: shard.path })).rejects.toMatchObject({
       code: 'WarehouseLocked',
@@ -97,7 +99,7 @@ describe('a file is open once', () => {
     expect((await opening).epoch).toBe(2n);
   });
 
-  test('not in another thread of the process', async () => {
+  test('not in another thread of the process', { tags: ['slow'] }, async () => {
     const shard = await openTestShard();
     const worker = new Worker(new URL('./open-child.ts', import.meta.url), { workerData: shard.path });
     const [answer] = await once(worker, 'message');
@@ -108,7 +110,9 @@ describe('a file is open once', () => {
     await worker.terminate();
   });
 
-  test('not in another process, and the error names the process that has it open', async () => {
+  test('not in another process, and the error names the process that has it open', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     expect(await openElsewhere(shard.path)).toMatchObject({
       name: 'TransientError',
@@ -162,7 +166,7 @@ describe('a file that is not a warehouse of Wattline is refused with advice', ()
     await expect(openTestShard({ path })).rejects.toMatchObject({ code: 'NotAWarehouse' });
   });
 
-  test('a file of a newer Wattline, and it can still be opened by that one', async () => {
+  test('a file of a newer Wattline, and it can still be opened by that one', { tags: ['slow'] }, async () => {
     const path = newPath();
     await (await openTestShard({ path })).close();
     await expect(openTestShard({ path, migrations: loadMigrations().slice(0, 1) })).rejects.toMatchObject({
@@ -254,20 +258,24 @@ describe('statements', () => {
   });
 });
 
-test.runIf(process.platform === 'linux')('memory that DuckDB has freed goes back to the system', async () => {
-  const shard = await openTestShard();
-  const beforeBytes = process.memoryUsage.rss();
-  const connection = await shard.connect();
-  await connection.run('CREATE TEMP TABLE large AS SELECT hash(range) AS value FROM range(8000000)');
-  const takenBytes = process.memoryUsage.rss() - beforeBytes;
-  await connection.run('DROP TABLE large');
-  // Nobody uses the warehouse, so no later statement gives it back.
-  await until(
-    'most of the memory has gone back',
-    () => process.memoryUsage.rss() < beforeBytes + takenBytes / 2,
-  );
-  connection.closeSync();
-});
+test.runIf(process.platform === 'linux')(
+  'memory that DuckDB has freed goes back to the system',
+  { tags: ['slow'] },
+  async () => {
+    const shard = await openTestShard();
+    const beforeBytes = process.memoryUsage.rss();
+    const connection = await shard.connect();
+    await connection.run('CREATE TEMP TABLE large AS SELECT hash(range) AS value FROM range(8000000)');
+    const takenBytes = process.memoryUsage.rss() - beforeBytes;
+    await connection.run('DROP TABLE large');
+    // Nobody uses the warehouse, so no later statement gives it back.
+    await until(
+      'most of the memory has gone back',
+      () => process.memoryUsage.rss() < beforeBytes + takenBytes / 2,
+    );
+    connection.closeSync();
+  },
+);
 
 test.runIf(isSoak)('spilled files of a killed process are deleted', async () => {
   const path = newPath();

@@ -58,7 +58,9 @@ describe('an unlisted batch', () => {
     ]);
   });
 
-  test('that was not published leaves the ids of the ledger alone after a restart', async () => {
+  test('that was not published leaves the ids of the ledger alone after a restart', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     await shard.land(unlisted(0, 5, 1_001));

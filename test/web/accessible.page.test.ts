@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { openPage, served, signIn, testPageInFull } from './support/open-page.ts';
+import { openPage, served, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -86,7 +86,7 @@ const tooWide = `[
 const desk = { width: 1280, height: 900 };
 const phone = { width: 360, height: 800 };
 
-testPageInFull(
+testPage(
   'every page is accessible in both themes, fits on a phone, keeps the policy, and asks no other host',
   { timeout: 240_000 },
   async () => {

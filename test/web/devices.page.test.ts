@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { openPage, signIn, testPage, testPageInFull } from './support/open-page.ts';
+import { openPage, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
-testPageInFull('a device shows its limits and leads to its day', async () => {
+testPage('a device shows its limits and leads to its day', async () => {
   const { page } = await openPage();
   await signIn(page, 'shop/devices');
   await page.getByRole('link', { name: 'garage' }).click();

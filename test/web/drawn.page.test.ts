@@ -5,7 +5,7 @@ import type { Balances, DayDetails, DeviceStatuses, Profiles } from '../../src/w
 import { drawnCells } from './support/drawn-cells.ts';
 import { balanceValues, roleNames } from './support/expected-figure.ts';
 import { heatRows } from './support/expected-quality.ts';
-import { ask, openPage, signIn, testPageInFull } from './support/open-page.ts';
+import { ask, openPage, signIn, testPage } from './support/open-page.ts';
 import { daysFrom, namerOf } from './support/page-facts.ts';
 import { longDay } from './support/plain-words.ts';
 
@@ -49,7 +49,7 @@ function referenceOf(figure: Locator): Promise<number[]> {
   });
 }
 
-testPageInFull('bars and the steps of the reference are as high as their energy, on one scale', async () => {
+testPage('bars and the steps of the reference are as high as their energy, on one scale', async () => {
   const to = addDays(today(), -2);
   const days = daysFrom(addDays(to, -2), to);
   const before = days.map((day) => addDays(day, -3));
@@ -103,7 +103,7 @@ function expectHeights(drawn: Record<string, number>, expected: Record<string, n
   for (const [place, height] of Object.entries(expected)) expect(drawn[place], place).toBeCloseTo(height, 3);
 }
 
-testPageInFull('small pictures have the quarters of today, and the days of each device', async () => {
+testPage('small pictures have the quarters of today, and the days of each device', async () => {
   const day = today();
   const from = addDays(day, -29);
   const [profiles, balances, statuses, details] = await Promise.all([
@@ -137,7 +137,7 @@ testPageInFull('small pictures have the quarters of today, and the days of each 
   }
 });
 
-testPageInFull('each cell of a heat map has the state and the words of its day', async () => {
+testPage('each cell of a heat map has the state and the words of its day', async () => {
   const days = daysFrom(addDays(today(), -29), today());
   const { page } = await openPage();
   await signIn(page, 'home/quality');

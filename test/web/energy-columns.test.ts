@@ -94,7 +94,9 @@ describe('columns of series', () => {
     expect(columns[0]!.notes.slice(1)).toEqual(['until now', 'reset (1 of 2)']);
   });
 
-  test('nothing is lost: the series, the others and the months add up to the energy', () => {
+  test('nothing is lost: the series, the others and the months add up to the energy', {
+    tags: ['slow'],
+  }, () => {
     const days = fc.dictionary(
       fc.integer({ min: 0, max: 120 }).map((back) => shiftDay(today, -back)),
       fc.dictionary(fc.constantFrom(...'abcdefghijkl'), fc.integer({ min: 0, max: 1e6 })),

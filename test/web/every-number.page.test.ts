@@ -17,7 +17,7 @@ import {
   openPage,
   served,
   signIn,
-  testPageInFull,
+  testPage,
   untilComplete,
   type Watched,
 } from './support/open-page.ts';
@@ -138,7 +138,7 @@ function without(lines: readonly string[], others: readonly string[]): string[] 
 }
 
 for (const [name, viewsOf] of Object.entries(views))
-  testPageInFull(`every number of the page ${name} is that of the endpoints`, async () => {
+  testPage(`every number of the page ${name} is that of the endpoints`, async () => {
     const watched = await openPage();
     const { page, complaints } = watched;
     const nowMs = Date.now();

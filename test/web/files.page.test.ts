@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { addDays, localDateOf } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openPage, served, signIn, testPageInFull, untilComplete } from './support/open-page.ts';
+import { openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
 // That the tables show what the endpoints say, is tested with every number. Here their files are compared
@@ -48,7 +48,7 @@ function hasNumbers(cells: readonly string[], numbers: ReadonlyArray<number | nu
   });
 }
 
-testPageInFull('each table that can be downloaded has the same numbers in its file', async () => {
+testPage('each table that can be downloaded has the same numbers in its file', async () => {
   const today = localDateOf(Date.now(), 'Europe/Berlin');
   const span = `from=${addDays(today, -19)}&to=${addDays(today, -14)}`;
   const watched = await openPage();

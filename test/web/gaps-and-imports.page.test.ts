@@ -5,16 +5,7 @@ import { expect } from 'vitest';
 import type { Backfills, Gaps, Imports } from '../../src/web/facts/answers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import {
-  ASKING,
-  ask,
-  askAgain,
-  openPage,
-  served,
-  signIn,
-  testPage,
-  testPageInFull,
-} from './support/open-page.ts';
+import { ASKING, ask, askAgain, openPage, served, signIn, testPage } from './support/open-page.ts';
 
 const cardOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
@@ -74,7 +65,7 @@ testPage(
   },
 );
 
-testPageInFull('a gap that can be filled is hatched, is filled by a backfill, and is gone then', async () => {
+testPage('a gap that can be filled is hatched, is filled by a backfill, and is gone then', async () => {
   const { page, complaints } = await openPage();
   const nowMs = Date.now();
   await page.clock.setFixedTime(nowMs);
@@ -131,7 +122,7 @@ testPage(
 
 const ROWS = 100_000;
 
-testPageInFull(
+testPage(
   'an import is shown while it runs, and with its rows and what was refused when it has ended',
   async () => {
     const folder = tempDir();

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { Balances, DailyEnergy } from '../../src/web/facts/answers.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { ask, openPage, served, signIn, testPage, testPageInFull } from './support/open-page.ts';
+import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
 type Row = Array<number | null>;
 
@@ -55,7 +55,7 @@ testPage('the balance of a period is that of the endpoint, in the table and in t
   expect(complaints).toEqual([]);
 });
 
-testPageInFull('meters and sites are those of their endpoints', async () => {
+testPage('meters and sites are those of their endpoints', async () => {
   // Late readings may still come for yesterday.
   const day = shiftDay(served().yesterday, -1);
   const { page } = await openPage();
@@ -87,7 +87,7 @@ testPage('days without data are hatched, and no zero stands in their place', asy
   expect(await page.locator('.column').count()).toBe(2);
 });
 
-testPageInFull('columns and cells are read with the arrow keys, and lead on with Enter', async () => {
+testPage('columns and cells are read with the arrow keys, and lead on with Enter', async () => {
   const { yesterday } = served();
   const { page } = await openPage();
   await signIn(page, `home/energy?from=${shiftDay(yesterday, -1)}&to=${yesterday}&show=devices`);

@@ -11,16 +11,7 @@ import type {
 } from '../../src/web/facts/answers.ts';
 import { until } from '../support/until.ts';
 import { issueToken } from './support/issue-token.ts';
-import {
-  ASKING,
-  ask,
-  openPage,
-  served,
-  signIn,
-  testPage,
-  testPageInFull,
-  untilComplete,
-} from './support/open-page.ts';
+import { ASKING, ask, openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
 
 testPage('each stage of the pipeline works', async () => {
   const { page, complaints } = await openPage();
@@ -50,56 +41,53 @@ testPage('the quarantine shows what was received, and says what trying again bri
   expect(complaints).toEqual([]);
 });
 
-testPageInFull(
-  'an open alert is listed, seen and snoozed by clicks, and a reader has no buttons',
-  async () => {
-    const alertsOf = () => ask<AlertsAnswer>('shop/alerts');
-    const isDisk = ({ condition }: AlertsAnswer['alerts'][number]) => condition === 'disk';
-    await until('the alert was sent', async () =>
-      (await alertsOf()).alerts.some((alert) => isDisk(alert) && alert.sentTo.length > 0),
-    );
-    const { alerts, total, unseen } = await alertsOf();
-    const disk = alerts.find(isDisk)!;
-    const { page, complaints } = await openPage();
-    await signIn(page, 'shop/pipeline');
-    const card = page.getByRole('region', { name: 'Alerts' });
-    const row = card.getByRole('row', { name: disk.text });
-    await row.getByRole('cell', { name: 'sent', exact: true }).waitFor();
-    expect(disk.text).toContain('free some space');
-    expect(await card.locator('.sentence').textContent()).toMatch(
-      new RegExp(`^${total}\\sopen alerts?, ${unseen} not seen`),
-    );
+testPage('an open alert is listed, seen and snoozed by clicks, and a reader has no buttons', async () => {
+  const alertsOf = () => ask<AlertsAnswer>('shop/alerts');
+  const isDisk = ({ condition }: AlertsAnswer['alerts'][number]) => condition === 'disk';
+  await until('the alert was sent', async () =>
+    (await alertsOf()).alerts.some((alert) => isDisk(alert) && alert.sentTo.length > 0),
+  );
+  const { alerts, total, unseen } = await alertsOf();
+  const disk = alerts.find(isDisk)!;
+  const { page, complaints } = await openPage();
+  await signIn(page, 'shop/pipeline');
+  const card = page.getByRole('region', { name: 'Alerts' });
+  const row = card.getByRole('row', { name: disk.text });
+  await row.getByRole('cell', { name: 'sent', exact: true }).waitFor();
+  expect(disk.text).toContain('free some space');
+  expect(await card.locator('.sentence').textContent()).toMatch(
+    new RegExp(`^${total}\\sopen alerts?, ${unseen} not seen`),
+  );
 
-    await row.getByRole('button', { name: 'Seen' }).click();
-    await row.getByRole('cell', { name: 'seen', exact: true }).waitFor();
-    expect(await row.getByRole('button').count()).toBe(0);
-    const after = await alertsOf();
-    expect(after.unseen).toBe(unseen - 1);
-    expect(after.alerts.find(isDisk)!.seenBy).toContain('token:');
+  await row.getByRole('button', { name: 'Seen' }).click();
+  await row.getByRole('cell', { name: 'seen', exact: true }).waitFor();
+  expect(await row.getByRole('button').count()).toBe(0);
+  const after = await alertsOf();
+  expect(after.unseen).toBe(unseen - 1);
+  expect(after.alerts.find(isDisk)!.seenBy).toContain('token:');
 
-    await card.getByRole('button', { name: 'Send nothing for 12 hours' }).click();
-    await card.getByText('All alerts are snoozed until').waitFor();
-    const [snooze, ...others] = (await alertsOf()).snoozes;
-    expect([snooze!.condition, others]).toEqual(['all', []]);
-    const hours = (Date.parse(snooze!.until) - Date.now()) / 3_600_000;
-    expect(hours).toBeGreaterThan(11);
-    expect(hours).toBeLessThanOrEqual(12);
-    await card.getByRole('button', { name: 'Send again' }).click();
-    await card.getByText('All alerts are snoozed until').waitFor({ state: 'detached' });
-    expect((await alertsOf()).snoozes).toEqual([]);
-    expect(complaints).toEqual([]);
+  await card.getByRole('button', { name: 'Send nothing for 12 hours' }).click();
+  await card.getByText('All alerts are snoozed until').waitFor();
+  const [snooze, ...others] = (await alertsOf()).snoozes;
+  expect([snooze!.condition, others]).toEqual(['all', []]);
+  const hours = (Date.parse(snooze!.until) - Date.now()) / 3_600_000;
+  expect(hours).toBeGreaterThan(11);
+  expect(hours).toBeLessThanOrEqual(12);
+  await card.getByRole('button', { name: 'Send again' }).click();
+  await card.getByText('All alerts are snoozed until').waitFor({ state: 'detached' });
+  expect((await alertsOf()).snoozes).toEqual([]);
+  expect(complaints).toEqual([]);
 
-    const { token } = await issueToken({ shop: { permissions: ['search:read'] } });
-    const reader = await openPage();
-    await signIn(reader.page, 'shop/pipeline', token);
-    const theirs = reader.page.getByRole('region', { name: 'Alerts' });
-    await theirs.getByRole('row', { name: disk.text }).waitFor();
-    expect(await theirs.getByRole('button').count()).toBe(0);
-    expect(reader.complaints).toEqual([]);
-  },
-);
+  const { token } = await issueToken({ shop: { permissions: ['search:read'] } });
+  const reader = await openPage();
+  await signIn(reader.page, 'shop/pipeline', token);
+  const theirs = reader.page.getByRole('region', { name: 'Alerts' });
+  await theirs.getByRole('row', { name: disk.text }).waitFor();
+  expect(await theirs.getByRole('button').count()).toBe(0);
+  expect(reader.complaints).toEqual([]);
+});
 
-testPageInFull('a backfill is previewed, started, and listed with its end', async () => {
+testPage('a backfill is previewed, started, and listed with its end', async () => {
   const { page, complaints } = await openPage();
   await signIn(page, 'island/pipeline');
   await page.getByRole('button', { name: 'Read the past again' }).click();
@@ -156,7 +144,7 @@ testPage('the configuration lists roles, tokens and who did what', async () => {
   expect(complaints).toEqual([]);
 });
 
-testPageInFull('a reader sees the state and no actions, and asks for nothing that is refused', async () => {
+testPage('a reader sees the state and no actions, and asks for nothing that is refused', async () => {
   const { token } = await issueToken({ shop: { permissions: ['search:read'] } });
   const { page, complaints, answers } = await openPage();
   await signIn(page, 'shop/pipeline', token);

@@ -11,7 +11,7 @@ import { npmFile } from '../support/npm-file.ts';
 import { programRoot } from '../support/program-folder.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createUpProcess } from '../support/up-process.ts';
-import { openPage, signIn, testPageInFull } from './support/open-page.ts';
+import { openPage, signIn, testPage } from './support/open-page.ts';
 
 /**
  * Builds and packs the project, and unpacks it with its dependencies, which are links: an installation would
@@ -54,7 +54,7 @@ async function installPackage(folder: string): Promise<string> {
   return installed;
 }
 
-testPageInFull(
+testPage(
   'an installed package serves every page, and they go on by themselves when their service was gone',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattline-test-package-'));

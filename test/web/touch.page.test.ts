@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { openPage, served, signIn, testPageInFull } from './support/open-page.ts';
+import { openPage, served, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
-testPageInFull('the first touch of a picture shows its values, and the second one leads on', async () => {
+testPage('the first touch of a picture shows its values, and the second one leads on', async () => {
   const { yesterday } = served();
   const { page } = await openPage({ viewport: { width: 390, height: 780 }, hasTouch: true });
   await signIn(page, `shop/quality?from=${yesterday}&to=${yesterday}`);

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { openPage, signIn, testPageInFull } from './support/open-page.ts';
+import { openPage, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
-testPageInFull('a day without energy says so, and leads to the nearest day that has some', async () => {
+testPage('a day without energy says so, and leads to the nearest day that has some', async () => {
   const { page } = await openPage();
   await signIn(page, `shop/why?device=${GARAGE}&day=2031-01-01`);
   await page.getByText('2031-01-01 has not begun').waitFor();

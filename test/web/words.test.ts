@@ -74,7 +74,7 @@ describe.skipIf(!Intl.NumberFormat().resolvedOptions().locale.startsWith('en'))(
 });
 
 describe('periods', () => {
-  test('the days of columns are the days of the period, each once', () => {
+  test('the days of columns are the days of the period, each once', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(day, fc.integer({ min: 0, max: 1_500 }), (from, length) => {
         const period = { from, to: shiftDay(from, length) };

@@ -5,21 +5,13 @@ import type { DailyEnergy, Profiles, QualityAnswer } from '../../src/web/facts/a
 import { filledDevices } from '../support/fill-days.ts';
 import { drawnCells } from './support/drawn-cells.ts';
 import { stateOf } from './support/expected-flags.ts';
-import {
-  ask,
-  openPage,
-  served,
-  signIn,
-  testPage,
-  testPageInFull,
-  untilComplete,
-} from './support/open-page.ts';
+import { ask, openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
 
 const ANSWER_BYTES_MAX = 1_000_000;
 
 const goTo = (page: Page, view: string) => signIn(page, `plants/${view}`);
 
-testPageInFull('a year of 400 devices is one picture that can be read, scrolled and followed', async () => {
+testPage('a year of 400 devices is one picture that can be read, scrolled and followed', async () => {
   const { page, complaints } = await openPage();
   const { firstDay, devices: deviceCount } = served().plants;
   const [from, to] = [addDays(firstDay, 365), addDays(firstDay, 729)];
@@ -87,7 +79,7 @@ testPageInFull('a year of 400 devices is one picture that can be read, scrolled 
   expect(complaints).toEqual([]);
 });
 
-testPageInFull('no answer of any page is above a megabyte with 400 devices and three years', async () => {
+testPage('no answer of any page is above a megabyte with 400 devices and three years', async () => {
   const watched = await openPage();
   const { page, complaints } = watched;
   const sizes: Array<Promise<[url: string, bytes: number]>> = [];
@@ -140,19 +132,16 @@ testPage('a day of 400 devices has all of their energy, and asks for the largest
   expect(complaints).toEqual([]);
 });
 
-testPageInFull(
-  'on a phone long tables are pages of ten blocks, and nothing is scrolled sideways',
-  async () => {
-    const { page } = await openPage({ viewport: { width: 390, height: 844 } });
-    await goTo(page, `energy?show=devices&from=${served().plants.firstDay}&to=${served().yesterday}`);
-    const rows = page.locator('.table-block tbody tr');
-    await rows.first().waitFor();
-    expect(await rows.count()).toBe(10);
-    await page.getByText('1 – 10 of').waitFor();
-    const { height } = (await page.locator('.table-block').boundingBox())!;
-    expect(height).toBeLessThan(4_000);
-    await goTo(page, 'devices');
-    await expect.poll(() => rows.count()).toBe(10);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-  },
-);
+testPage('on a phone long tables are pages of ten blocks, and nothing is scrolled sideways', async () => {
+  const { page } = await openPage({ viewport: { width: 390, height: 844 } });
+  await goTo(page, `energy?show=devices&from=${served().plants.firstDay}&to=${served().yesterday}`);
+  const rows = page.locator('.table-block tbody tr');
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(10);
+  await page.getByText('1 – 10 of').waitFor();
+  const { height } = (await page.locator('.table-block').boundingBox())!;
+  expect(height).toBeLessThan(4_000);
+  await goTo(page, 'devices');
+  await expect.poll(() => rows.count()).toBe(10);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import type { DailyEnergy, Profiles } from '../../src/web/facts/answers.ts';
-import { ask, openPage, served, signIn, testPage, testPageInFull } from './support/open-page.ts';
+import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
 testPage('a day on which the clocks change by half an hour has its own number of quarters', async () => {
@@ -30,7 +30,7 @@ testPage('a day on which the clocks change by half an hour has its own number of
   expect(await step('Day after').count()).toBe(0);
 });
 
-testPageInFull(
+testPage(
   'energy, quality and explanation of that day are those of the zone, in a browser far away',
   async () => {
     const { clockDay } = served();

@@ -16,7 +16,7 @@ import type { ControlFile } from '../../src/worker-rpc/control-file.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -51,7 +51,9 @@ const fileOf = (dataDir: string, id = 'acme') => join(dataDir, 'control', `${id}
 const read = (dataDir: string) => JSON.parse(readFileSync(fileOf(dataDir), 'utf8')) as ControlFile;
 
 describe('the owner of a warehouse', () => {
-  test('answers another process for each of its workgroups, with whole numbers as text', async () => {
+  test('answers another process for each of its workgroups, with whole numbers as text', {
+    tags: ['slow'],
+  }, async () => {
     const dataDir = tempDir();
     await startOwner(dataDir, ['acme', 'globex']);
     const control = createControl(dataDir);
@@ -61,7 +63,9 @@ describe('the owner of a warehouse', () => {
     }
   });
 
-  test('writes its address into a file for its own user only, and removes it when it closes', async () => {
+  test('writes its address into a file for its own user only, and removes it when it closes', {
+    tags: ['slow'],
+  }, async () => {
     const dataDir = tempDir();
     const { control } = await startOwner(dataDir, ['acme', 'globex']);
     expect(statSync(fileOf(dataDir)).mode & 0o777).toBe(0o600);
@@ -78,7 +82,7 @@ describe('the owner of a warehouse', () => {
     expect(await createControl(dataDir).ask('globex', 'status', undefined)).toMatchObject({ kind: 'answer' });
   });
 
-  test('leaves the file alone that a later owner has written', async () => {
+  test('leaves the file alone that a later owner has written', { tags: ['slow'] }, async () => {
     const dataDir = tempDir();
     const first = await startOwner(dataDir);
     const later: ControlFile = { ...read(dataDir), secret: 'x'.repeat(43) };
@@ -104,21 +108,20 @@ describe('the owner of a warehouse', () => {
   });
 });
 
-test.runIf(isFull)(
-  'a running service answers while it owns the warehouse, and leaves nothing behind',
-  async () => {
-    const service = await createServiceProcess({ workgroups: [{ id: 'acme' }] });
-    await service.start();
-    const { dataDir } = service.config;
-    const control = createControl(dataDir);
-    await until('the warehouse is open', async () => {
-      const outcome = await control.ask('acme', 'status', undefined);
-      return outcome.kind === 'answer' && outcome.answer.workgroupId === 'acme';
-    });
-    expect(await service.stop()).toBe(0);
-    expect(readdirSync(join(dataDir, 'control'))).toEqual([]);
-  },
-);
+test('a running service answers while it owns the warehouse, and leaves nothing behind', {
+  tags: ['slow'],
+}, async () => {
+  const service = await createServiceProcess({ workgroups: [{ id: 'acme' }] });
+  await service.start();
+  const { dataDir } = service.config;
+  const control = createControl(dataDir);
+  await until('the warehouse is open', async () => {
+    const outcome = await control.ask('acme', 'status', undefined);
+    return outcome.kind === 'answer' && outcome.answer.workgroupId === 'acme';
+  });
+  expect(await service.stop()).toBe(0);
+  expect(readdirSync(join(dataDir, 'control'))).toEqual([]);
+});
 
 describe('nobody is asked', () => {
   test('if no process has ever had the warehouse open', async () => {
@@ -358,7 +361,7 @@ describe('a stranger', () => {
     return { status: response.statusCode as number, body: JSON.parse(text) as { error?: { code: string } } };
   }
 
-  test('is refused without the secret of the very workgroup', async () => {
+  test('is refused without the secret of the very workgroup', { tags: ['slow'] }, async () => {
     const dataDir = tempDir();
     await startOwner(dataDir, ['acme', 'globex']);
     const { port, secret } = read(dataDir);

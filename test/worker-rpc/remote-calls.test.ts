@@ -14,7 +14,6 @@ import { systemClock } from '../../src/lib/time.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createRemoteControl } from '../../src/worker-rpc/remote-control.ts';
 import { ARGUMENTS_HEADER } from '../../src/worker-rpc/remote-wire.ts';
-import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { HERE, setUpMachines, writeKeys } from './remote-support.ts';
 
@@ -181,6 +180,7 @@ describe('a call without a valid token is refused:', () => {
 });
 
 test('a file of several megabytes arrives as it was, and is deleted before the answer', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const { startOwner, control, folder } = await setUpMachines();
@@ -239,7 +239,7 @@ describe('a worker that receives a call and does not answer', () => {
     return { ...machines, move, ran: () => ran };
   }
 
-  test.runIf(isFull)('is replaced by the next owner if the call only reads', { timeout }, async () => {
+  test('is replaced by the next owner if the call only reads', { tags: ['slow'], timeout }, async () => {
     const { control, move, ran } = await loseOwner();
     const asked = control.ask('acme', 'status', undefined);
     await move();
@@ -247,20 +247,19 @@ describe('a worker that receives a call and does not answer', () => {
     expect(ran()).toBe(1);
   });
 
-  test.runIf(isFull)(
-    'may have done it, so a call that changes something is not sent again',
-    { timeout },
-    async () => {
-      const { control, move, ran } = await loseOwner();
-      const asked = control.ask('acme', 'retry', {});
-      await move();
-      expect(await asked).toMatchObject({
-        kind: 'failed',
-        error: { code: 'NoAnswer', retryable: true, message: expect.stringContaining('not known') },
-      });
-      expect(ran()).toBe(0);
-    },
-  );
+  test('may have done it, so a call that changes something is not sent again', {
+    tags: ['slow'],
+    timeout,
+  }, async () => {
+    const { control, move, ran } = await loseOwner();
+    const asked = control.ask('acme', 'retry', {});
+    await move();
+    expect(await asked).toMatchObject({
+      kind: 'failed',
+      error: { code: 'NoAnswer', retryable: true, message: expect.stringContaining('not known') },
+    });
+    expect(ran()).toBe(0);
+  });
 });
 
 test('a time-out, an abort and a caller that has left end the wait', { timeout }, async () => {
@@ -283,7 +282,10 @@ test('a time-out, an abort and a caller that has left end the wait', { timeout }
   await expect(asked).rejects.toThrow('enough');
 });
 
-test('without a worker nobody is asked, and a dead address is named', { timeout }, async () => {
+test('without a worker nobody is asked, and a dead address is named', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const { control, directory, tokens, admin } = await setUpMachines();
   expect(await control.ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
   expect(await control.reaches('acme')).toBe(false);
@@ -305,21 +307,20 @@ test('without a worker nobody is asked, and a dead address is named', { timeout 
   });
 });
 
-test.runIf(isFull)(
-  'a worker that accepts connections and is stopped has not begun the call',
-  { timeout },
-  async () => {
-    const { startOwner, control, admin } = await setUpMachines();
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    await once(silent, 'listening');
-    const { port } = silent.address() as { port: number };
-    const address = { workerId: 'stopped', host: '127.0.0.1', port, machine: HERE };
-    await admin.set('wattline:lease:acme', 'stopped', 'PX', 1_000);
-    await admin.set('wattline:address:stopped', JSON.stringify(address), 'PX', 60_000);
-    const asked = control.ask('acme', 'retry', {});
-    await until('its lease has ended', async () => (await admin.exists('wattline:lease:acme')) === 0);
-    await startOwner(answering({ series: 3 }));
-    expect(await asked).toEqual({ kind: 'answer', answer: { series: 3 } });
-  },
-);
+test('a worker that accepts connections and is stopped has not begun the call', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
+  const { startOwner, control, admin } = await setUpMachines();
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as { port: number };
+  const address = { workerId: 'stopped', host: '127.0.0.1', port, machine: HERE };
+  await admin.set('wattline:lease:acme', 'stopped', 'PX', 1_000);
+  await admin.set('wattline:address:stopped', JSON.stringify(address), 'PX', 60_000);
+  const asked = control.ask('acme', 'retry', {});
+  await until('its lease has ended', async () => (await admin.exists('wattline:lease:acme')) === 0);
+  await startOwner(answering({ series: 3 }));
+  expect(await asked).toEqual({ kind: 'answer', answer: { series: 3 } });
+});

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/time.ts';
 import { stageUpload } from '../../src/upload/stage-upload.ts';
 import { createRemoteControl } from '../../src/worker-rpc/remote-control.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { setUpMachines } from './remote-support.ts';
 
@@ -23,6 +23,7 @@ async function untilOwner({ directory }: Machines, workerId?: string): Promise<s
 }
 
 test('a process without a data folder of the owner asks it, and an upload arrives with its bytes', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const machines = await setUpMachines();
@@ -53,28 +54,28 @@ test.runIf(isSoak)('after the owner was killed, the call waits for the next owne
   expect(other!.ran('retry')).toBe(1);
 });
 
-test.runIf(isFull)(
-  'a stopped owner does not run a call that the next owner has run',
-  { timeout },
-  async () => {
-    const machines = await setUpMachines();
-    const workers = [await machines.startWorkerProcess('one'), await machines.startWorkerProcess('two')];
-    const first = await untilOwner(machines);
-    const [owner, other] = workers.toSorted((one) => (one.workerId === first ? -1 : 1));
-    owner!.child.kill('SIGSTOP');
-    expect(await machines.control.ask('acme', 'retry', {})).toMatchObject({ kind: 'answer' });
-    expect(other!.ran('retry')).toBe(1);
-    owner!.child.kill('SIGCONT');
-    // It answers again, so it has looked at what had waited.
-    await until('the first worker is known again', async () => {
-      return (await machines.admin.exists(`wattline:address:${owner!.workerId}`)) === 1;
-    });
-    expect(await machines.control.ask('acme', 'status', undefined)).toMatchObject(isOwner);
-    expect([owner!.ran('retry'), other!.ran('retry')]).toEqual([0, 1]);
-  },
-);
+test('a stopped owner does not run a call that the next owner has run', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
+  const machines = await setUpMachines();
+  const workers = [await machines.startWorkerProcess('one'), await machines.startWorkerProcess('two')];
+  const first = await untilOwner(machines);
+  const [owner, other] = workers.toSorted((one) => (one.workerId === first ? -1 : 1));
+  owner!.child.kill('SIGSTOP');
+  expect(await machines.control.ask('acme', 'retry', {})).toMatchObject({ kind: 'answer' });
+  expect(other!.ran('retry')).toBe(1);
+  owner!.child.kill('SIGCONT');
+  // It answers again, so it has looked at what had waited.
+  await until('the first worker is known again', async () => {
+    return (await machines.admin.exists(`wattline:address:${owner!.workerId}`)) === 1;
+  });
+  expect(await machines.control.ask('acme', 'status', undefined)).toMatchObject(isOwner);
+  expect([owner!.ran('retry'), other!.ran('retry')]).toEqual([0, 1]);
+});
 
 test('any worker opens a workgroup that hibernates, unless the caller does not want that', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const machines = await setUpMachines();
@@ -92,7 +93,10 @@ test('any worker opens a workgroup that hibernates, unless the caller does not w
   expect((await machines.directory.find('acme')).kind).toBe('owner');
 });
 
-test('an import of a file is refused on another machine, and runs on the same one', { timeout }, async () => {
+test('an import of a file is refused on another machine, and runs on the same one', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const machines = await setUpMachines();
   await machines.startWorkerProcess('one');
   await untilOwner(machines);
@@ -110,7 +114,7 @@ test('an import of a file is refused on another machine, and runs on the same on
   });
 });
 
-test('the addresses are written again after Redis has lost them', { timeout }, async () => {
+test('the addresses are written again after Redis has lost them', { tags: ['slow'], timeout }, async () => {
   const machines = await setUpMachines();
   const { workerId } = await machines.startWorkerProcess('one');
   await untilOwner(machines, workerId);

@@ -50,7 +50,9 @@ const request = (body: Uint8Array, type: 'application/json' | 'application/cbor'
 /** Much slower than other bodies. In the soak nearly as many fields as a body may have. */
 const ITEMS = rounds(150, 850);
 
-test('a body of many fields does not block the event loop or the body of another tenant', async () => {
+test('a body of many fields does not block the event loop or the body of another tenant', {
+  tags: ['slow'],
+}, async () => {
   const encoder = setUp();
   const large = manyFields(ITEMS, 1_000);
   const other = manyFields(60, 200);
@@ -77,7 +79,9 @@ test('a body of many fields does not block the event loop or the body of another
   ]);
 });
 
-test('small, usual and large bodies give the same messages and the same errors', async () => {
+test('small, usual and large bodies give the same messages and the same errors', {
+  tags: ['slow'],
+}, async () => {
   const encoder = setUp();
   const bodies = [
     request(encodeCbor(telemetry(3)), 'application/cbor'),
@@ -128,7 +132,7 @@ test('a body of up to 48 KiB is encoded at once, telemetry in CBOR of up to 1 Mi
   expect(paths).toEqual(['at once', 'waits', 'at once', 'waits', 'at once', 'waits']);
 });
 
-test('waiting bodies are refused when the service ends', async () => {
+test('waiting bodies are refused when the service ends', { tags: ['slow'] }, async () => {
   const encoder = createBodyEncoder();
   const body = request(manyFields(ITEMS, 1_000));
   const bodies = Array.from({ length: 3 }, () => encoder.encode(body, 'acme'));

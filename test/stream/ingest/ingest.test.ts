@@ -118,7 +118,7 @@ describe('bodies that are accepted', () => {
     expect(await post(JSON_TYPE, JSON.stringify([status]))).toMatchObject({ status: 400 });
   });
 
-  test('at most 10,000 items and 8 MiB are one request', async () => {
+  test('at most 10,000 items and 8 MiB are one request', { tags: ['slow'] }, async () => {
     const { post, stored } = await setUp();
     const body = encodeCbor(wideTelemetry(10_000));
     const { status, body: answer } = await post(CBOR, body);
@@ -281,7 +281,7 @@ describe('bodies that are refused as a whole', () => {
       expect(await post(type, body)).toMatchObject({ status: 413, body: { error: 'PayloadTooLarge' } });
   });
 
-  test('more than 10,000 items, or more than 8 MiB, is 413', async () => {
+  test('more than 10,000 items, or more than 8 MiB, is 413', { tags: ['slow'] }, async () => {
     const { post } = await setUp();
     const small = { device: deviceId(1), event_time: 1, data: {} };
     const items = Array.from({ length: 10_001 }, () => small);

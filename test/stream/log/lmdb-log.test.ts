@@ -56,7 +56,9 @@ test('a log that is larger than its address space grows, while it is read, and o
   await again.close();
 });
 
-test('kill -9 at any moment loses no acknowledged message and serves no part of a message', async () => {
+test('kill -9 at any moment loses no acknowledged message and serves no part of a message', {
+  tags: ['slow'],
+}, async () => {
   const path = tempDir();
   const acknowledged = new Set<Offset>();
   let lastNext: Offset = 0n;
@@ -90,7 +92,9 @@ test('kill -9 at any moment loses no acknowledged message and serves no part of 
   }
 });
 
-test('failed writes refuse their appends and serve nothing, and a trim makes appends possible again', async () => {
+test('failed writes refuse their appends and serve nothing, and a trim makes appends possible again', {
+  tags: ['slow'],
+}, async () => {
   const path = tempDir();
   // A limit of the file's size, in blocks of 512 bytes. It lies within a page, so that writes fail there.
   const child = spawn(
@@ -127,6 +131,7 @@ test('failed writes refuse their appends and serve nothing, and a trim makes app
 // that are left.
 test.for([200, 201, 202])(
   'with %s file descriptors, openings are refused and the process continues',
+  { tags: ['slow'] },
   async (most) => {
     const opener = join(import.meta.dirname, 'open-many-logs.ts');
     const child = spawn(

@@ -53,7 +53,9 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect((await log.append(telemetryBatch(1))).firstOffset).toBe(offsetOf(TEST_START_MS + 1));
     });
 
-    test('a full sequence continues in the next millisecond, also for store times and retention', async () => {
+    test('a full sequence continues in the next millisecond, also for store times and retention', {
+      tags: ['slow'],
+    }, async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 1 });
       const batchCount = 60_000;
       const rounds = Number(SEQUENCES_PER_MS / BigInt(batchCount));

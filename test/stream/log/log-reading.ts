@@ -149,7 +149,9 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
       });
     });
 
-    test('a large filtered backlog takes several reads, and each of them advances', async () => {
+    test('a large filtered backlog takes several reads, and each of them advances', {
+      tags: ['slow'],
+    }, async () => {
       const { log } = await setUp({ cacheBytesMax: 1 });
       const batch = tinyBatch(60_000);
       for (let round = 0; round < 5; round++) await log.append(batch);

@@ -78,7 +78,9 @@ test('an answer is the same, whatever the size of the pieces is', async () => {
   expect(pauses).toBeGreaterThan(200);
 });
 
-test('a read in pieces looks through as many messages as a read in one piece', async () => {
+test('a read in pieces looks through as many messages as a read in one piece', {
+  tags: ['slow'],
+}, async () => {
   const log = setUp();
   const batch = tinyBatch(20_000);
   for (let round = 0; round < 12; round++) await log.append(batch);

@@ -8,16 +8,16 @@ import { freePort } from '../../support/free-port.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
 import { startRedis, startSentinel, type TestRedis } from '../../support/redis.ts';
 import { openTestRedisLog } from '../../support/redis-log.ts';
-import { isFull } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
 
 const BATCH = 5;
 
-test.runIf(isFull).each([
+test.each([
   ['in step', false],
   ['behind', true],
 ])(
   'while two processes write, a replica that is %s takes over from a master that is killed: another epoch begins, and the stored messages continue in order',
+  { tags: ['slow'] },
   async (_, isBehind) => {
     const master = await startServer({ 'repl-diskless-sync-delay': '0' });
     const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
@@ -104,47 +104,46 @@ test('wrong sentinels, and a sentinel or a cluster as the server, are reported w
   expect(await problemOf(cluster.url)).toMatch(/^RedisCluster: .*a server of its own/);
 });
 
-test.runIf(isFull)(
-  'if replicas are required, messages are acknowledged once the replicas have them, and refused otherwise',
-  async () => {
-    const master = await startServer({ 'repl-diskless-sync-delay': '0' });
-    const { log } = await openTestRedisLog(master.url, { replicasMin: 1 });
-    const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
-    expect(refusal).toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
-    expect(String(refusal.cause)).toMatch(
-      /^TransientError: 0 of at least 1 replica of Redis at 127.*not acknowledged.*lower this setting/,
-    );
-    const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
-    await until('the replica follows', () =>
-      log.append(telemetryBatch(1, { first: 0 })).then(
-        () => true,
-        () => false,
-      ),
-    );
-    // A replica that is late makes the log refuse, and the sender sends again.
-    let lastOffset = 0n;
-    await until('the replica has three messages more', () =>
-      log.append(telemetryBatch(3, { first: 10 })).then(
-        (appended) => {
-          lastOffset = appended.lastOffset;
-          return true;
-        },
-        () => false,
-      ),
-    );
-    await master.stop();
-    await log.close();
-    const admin = new Redis(replica.url);
-    onTestFinished(() => admin.disconnect());
-    await admin.replicaof('NO', 'ONE');
-    const { log: after } = await openTestRedisLog(replica.url);
-    const numbers = await storedNumbers(after);
-    expect(numbers.slice(-3)).toEqual([10, 11, 12]);
-    expect((await after.bounds()).next).toBeGreaterThan(lastOffset);
-    // The refused messages are stored nevertheless, once for each send.
-    expect(new Set(numbers)).toEqual(new Set([0, 10, 11, 12]));
-  },
-);
+test('if replicas are required, messages are acknowledged once the replicas have them, and refused otherwise', {
+  tags: ['slow'],
+}, async () => {
+  const master = await startServer({ 'repl-diskless-sync-delay': '0' });
+  const { log } = await openTestRedisLog(master.url, { replicasMin: 1 });
+  const refusal = await log.append(telemetryBatch(1, { first: 0 })).catch((error) => error);
+  expect(refusal).toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
+  expect(String(refusal.cause)).toMatch(
+    /^TransientError: 0 of at least 1 replica of Redis at 127.*not acknowledged.*lower this setting/,
+  );
+  const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}` });
+  await until('the replica follows', () =>
+    log.append(telemetryBatch(1, { first: 0 })).then(
+      () => true,
+      () => false,
+    ),
+  );
+  // A replica that is late makes the log refuse, and the sender sends again.
+  let lastOffset = 0n;
+  await until('the replica has three messages more', () =>
+    log.append(telemetryBatch(3, { first: 10 })).then(
+      (appended) => {
+        lastOffset = appended.lastOffset;
+        return true;
+      },
+      () => false,
+    ),
+  );
+  await master.stop();
+  await log.close();
+  const admin = new Redis(replica.url);
+  onTestFinished(() => admin.disconnect());
+  await admin.replicaof('NO', 'ONE');
+  const { log: after } = await openTestRedisLog(replica.url);
+  const numbers = await storedNumbers(after);
+  expect(numbers.slice(-3)).toEqual([10, 11, 12]);
+  expect((await after.bounds()).next).toBeGreaterThan(lastOffset);
+  // The refused messages are stored nevertheless, once for each send.
+  expect(new Set(numbers)).toEqual(new Set([0, 10, 11, 12]));
+});
 
 test('the passwords of sentinels and master are used and appear in no error or log line', async () => {
   const server = await startServer({ requirepass: 'of-the-master' });

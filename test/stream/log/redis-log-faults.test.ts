@@ -89,7 +89,9 @@ describe('a Redis that fails', () => {
     expect(await log.countFrom(0n)).toBe(6);
   });
 
-  test('refuses appends and reads while it is down, keeps readers waiting, and recovers by itself', async () => {
+  test('refuses appends and reads while it is down, keeps readers waiting, and recovers by itself', {
+    tags: ['slow'],
+  }, async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const { log } = await openTestRedisLog(server.url);
     const { firstOffset, lastOffset } = await log.append(telemetryBatch(2));

@@ -38,7 +38,9 @@ describe('a log in Redis that is lost', () => {
     }
   });
 
-  test('begins a new epoch, the same for all processes, when an older copy takes over, and repeats no offset', async () => {
+  test('begins a new epoch, the same for all processes, when an older copy takes over, and repeats no offset', {
+    tags: ['slow'],
+  }, async () => {
     await start();
     // The clock stands still, so only memory prevents repeated offsets.
     const clock = createTestClock();
@@ -121,6 +123,7 @@ describe('a log in Redis that is lost', () => {
     ['may not', '-info'],
   ])(
     'is found out although somebody who does not know has gone on with the older copy, where they %s ask which server it is',
+    { tags: ['slow'] },
     async (_, info) => {
       await start({ user: `default on nopass ~* &* +@all ${info}` });
       const proxy = await startCuttingProxy(server.port);
@@ -149,7 +152,9 @@ describe('a log in Redis that is lost', () => {
     },
   );
 
-  test('begins a new epoch, the same for all processes, after a restart without a running process or a promoted replica', async () => {
+  test('begins a new epoch, the same for all processes, after a restart without a running process or a promoted replica', {
+    tags: ['slow'],
+  }, async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const epochs: string[] = [];
     const openAll = async () => {
@@ -181,7 +186,9 @@ describe('a log in Redis that is lost', () => {
     expect((await readToTail(log)).messages).toHaveLength(5);
   });
 
-  test('keeps its epoch when replicas connect and disconnect, and can begin the next one with full memory', async () => {
+  test('keeps its epoch when replicas connect and disconnect, and can begin the next one with full memory', {
+    tags: ['slow'],
+  }, async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const { log, redis } = await openTestRedisLog(server.url);
     await log.append(telemetryBatch(1_000));

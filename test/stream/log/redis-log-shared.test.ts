@@ -13,7 +13,7 @@ import { admin, byOffset, followUntil, never, server, start } from './start-redi
 describe('two processes on one log in Redis', () => {
   beforeEach(() => start());
 
-  test('see every message once and in one order, through any process', async () => {
+  test('see every message once and in one order, through any process', { tags: ['slow'] }, async () => {
     const clocks = [createTestClock(), createTestClock()];
     const logs = await Promise.all(
       clocks.map(async (clock) => (await openTestRedisLog(server.url, { clock, cacheBytesMax: 30_000 })).log),

@@ -147,7 +147,9 @@ test('offline devices stay known beyond the retention, unless the file cannot be
   expect(await at.said()).toHaveLength(2);
 });
 
-test('several services with their own data folders announce each transition in Redis once', async () => {
+test('several services with their own data folders announce each transition in Redis once', {
+  tags: ['slow'],
+}, async () => {
   const redis = await startRedis();
   onTestFinished(redis.stop);
   const clock = createTestClock();

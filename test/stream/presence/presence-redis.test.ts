@@ -102,6 +102,7 @@ async function passHalfMinute(processes: readonly StreamProcess[]): Promise<void
 }
 
 test('another process continues the watch with devices that came online before the oldest message', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const { client, start } = await setUp();
@@ -167,7 +168,7 @@ test('when Redis loses everything, the watching process keeps its lease and the 
   expect(await other.statuses()).toEqual(['2 offline']);
 });
 
-test('after Redis was down, every device gets its full time again', { timeout }, async () => {
+test('after Redis was down, every device gets its full time again', { tags: ['slow'], timeout }, async () => {
   const { server, start } = await setUp();
   const one = await start();
   await one.tick(SECOND_MS);

@@ -13,7 +13,7 @@ import { heldBytes } from '../../support/held-bytes.ts';
 import { telemetry, wideTelemetry } from '../../support/messages.ts';
 import { startRedis } from '../../support/redis.ts';
 import { readToTail } from '../../support/redis-log.ts';
-import { isFull, isSoak, rounds } from '../../support/rounds.ts';
+import { isSoak, rounds } from '../../support/rounds.ts';
 import { type StreamService, startStreamService } from '../../support/stream-service.ts';
 import { until } from '../../support/until.ts';
 
@@ -125,9 +125,9 @@ function bodyHead(head: (method: string, path: string) => string): string {
   return `${head('POST', `${TABLE}/messages`)}Content-Type: application/json\r\n`;
 }
 
-// In npm test the two that could take the most memory.
-test.each(isFull ? nuisances : nuisances.slice(-2))(
+test.each(nuisances)(
   '$name cost a bounded amount of memory, and others are served meanwhile and in full',
+  { tags: ['slow'] },
   async ({ name, mebibytesMax, begin }) => {
     const service = await startStreamService();
     const [own, theirs] = [await service.token(), await service.token()];

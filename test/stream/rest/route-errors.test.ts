@@ -148,7 +148,7 @@ describe('errors', () => {
     expect(await read(`/api/v1/tables/acme/${'x'.repeat(128)}/latest`)).toMatchObject({ status: 200 });
   });
 
-  test('HEAD is answered like GET, with the same rights', async () => {
+  test('HEAD is answered like GET, with the same rights', { tags: ['slow'] }, async () => {
     const { baseUrl, tokenText } = await setUp();
     const head = (token: string) =>
       fetch(`${baseUrl}${SOLAR}`, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });

@@ -117,7 +117,7 @@ describe('a read', () => {
     expect(nobody).toMatchObject({ messages: [], count: 0, nextOffset: next, upToDate: true });
   });
 
-  test('with a limit above the maximum uses the maximum', async () => {
+  test('with a limit above the maximum uses the maximum', { tags: ['slow'] }, async () => {
     const { log, read } = await setUp();
     await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
     await log.append(telemetryBatch(5));
@@ -126,7 +126,7 @@ describe('a read', () => {
     expect(bodyOf(await read(SOLAR))).toMatchObject({ count: 10_000 });
   });
 
-  test('has a body of at most 8 MiB, and the next read returns the rest', async () => {
+  test('has a body of at most 8 MiB, and the next read returns the rest', { tags: ['slow'] }, async () => {
     const { log, read } = await setUp();
     const wide = wideTelemetry(9_000).map((item) => ({
       ...item,

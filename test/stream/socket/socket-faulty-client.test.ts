@@ -152,7 +152,7 @@ describe('a faulty client', () => {
     expect((await connect()).socket.connected).toBe(true);
   });
 
-  test('is disconnected if it stays after it was refused', async () => {
+  test('is disconnected if it stays after it was refused', { tags: ['slow'] }, async () => {
     const { baseUrl } = await setUp();
     const { port } = new URL(baseUrl);
     const stranger = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
@@ -183,7 +183,7 @@ describe('a faulty client', () => {
     expect((await call('/nothing')).status).toBe(404);
   });
 
-  test('is disconnected if it asks again and again, and reads no answer', async () => {
+  test('is disconnected if it asks again and again, and reads no answer', { tags: ['slow'] }, async () => {
     const { baseUrl, tokenText, socket } = await setUp();
     const raw = await openRawWith(baseUrl, tokenText);
     await until('it is there', () => socket.counts().sockets === 1);
@@ -200,7 +200,7 @@ describe('a faulty client', () => {
     expect(sent).toBeLessThan(50_000);
   });
 
-  test('may ask without an end if it reads the answers', async () => {
+  test('may ask without an end if it reads the answers', { tags: ['slow'] }, async () => {
     const { baseUrl, tokenText, socket } = await setUp();
     const raw = await openRawWith(baseUrl, tokenText);
     let answers = 0;

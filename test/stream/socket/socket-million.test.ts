@@ -51,6 +51,7 @@ const RECENT = rounds(2_000, 20_000);
 
 test.each(logs)(
   '$total messages of four writers reach every subscriber of a $name log once and in order, though all go from replay to live while they write',
+  { tags: ['slow'], timeout: 300_000 },
   async ({ name, total, open }) => {
     const service = await startStreamService({ openLog: open });
     const log = await service.stream.logOf('acme');
@@ -99,7 +100,6 @@ test.each(logs)(
       `${name}: ${written} messages of ${WRITERS} writers reached ${readers.length} subscribers from ${hashes.size} positions in ${seconds.toFixed(1)} s, hashes equal\n`,
     );
   },
-  300_000,
 );
 
 const TABLE = '/api/v1/tables/acme/solar/messages';

@@ -9,7 +9,7 @@ import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { heldBytes } from '../../support/held-bytes.ts';
 import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
 import { nextEvent, openRawWith } from '../../support/raw-socket.ts';
-import { isFull, isSoak, rounds } from '../../support/rounds.ts';
+import { isSoak, rounds } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
 import { memoryLog, request, setUp } from './start-socket-service.ts';
 
@@ -22,7 +22,7 @@ async function appendWide(log: StreamLog, batches: number): Promise<void> {
 const IDLE = rounds(300, 1_000);
 const SUBSCRIBERS = rounds(40, 100);
 // This test comes first, while there is no other garbage.
-test.runIf(isFull)(`${IDLE} idle connections cost little memory and end together`, async () => {
+test(`${IDLE} idle connections cost little memory and end together`, { tags: ['slow'] }, async () => {
   const { baseUrl, tokenText, socket, stream } = await setUp();
   const before = await heldBytes();
   const raws: WebSocket[] = [];
@@ -64,7 +64,9 @@ describe('a reader that acknowledges', () => {
     expect(reader.messages.map(({ msg_id }) => msg_id)).toEqual(Array.from({ length: 100 }, (_, id) => id));
   });
 
-  test('is ended if it is far behind and has read nothing for 30 s, and resumes at its position', async () => {
+  test('is ended if it is far behind and has read nothing for 30 s, and resumes at its position', {
+    tags: ['slow'],
+  }, async () => {
     const { log, connect, clock, socket } = await setUp();
     const open: Array<() => void> = [];
     const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
@@ -87,7 +89,7 @@ describe('a reader that acknowledges', () => {
     expect(rest.messages[0]!.msg_id).toBe(reader.messages.length);
   });
 
-  test('is kept if it is slow but reads, or stalls but is not far behind', async () => {
+  test('is kept if it is slow but reads, or stalls but is not far behind', { tags: ['slow'] }, async () => {
     const { log, connect, clock, socket } = await setUp();
     const open: Array<() => void> = [];
     const client = await connect({ acknowledge: (acknowledge) => open.push(acknowledge) });
@@ -114,7 +116,7 @@ describe('a reader that acknowledges', () => {
     expect(socket.counts().subscriptions).toBe(1);
   });
 
-  test('is not far behind because of messages that it may not read', async () => {
+  test('is not far behind because of messages that it may not read', { tags: ['slow'] }, async () => {
     const { log, connect, clock, socket } = await setUp();
     const client = await connect({ acknowledge: false });
     const reader = client.subscribe(request({ table: 'grid' }));
@@ -143,7 +145,9 @@ test('a reader that never acknowledges is held back by its transport alone', asy
   await second.until((messages) => messages.length === 100);
 });
 
-test('a client with unacknowledged frames of ended subscriptions is at last not asked to acknowledge', async () => {
+test('a client with unacknowledged frames of ended subscriptions is at last not asked to acknowledge', {
+  tags: ['slow'],
+}, async () => {
   const { log, connect } = await setUp();
   await log.append(telemetryBatch(10));
   const client = await connect({ acknowledge: false });
@@ -158,7 +162,9 @@ test('a client with unacknowledged frames of ended subscriptions is at last not 
 });
 
 describe('a client that reads nothing', () => {
-  test('costs about one frame of memory, and is ended once it is far behind', async () => {
+  test('costs about one frame of memory, and is ended once it is far behind', {
+    tags: ['slow'],
+  }, async () => {
     const { log, baseUrl, tokenText, clock, socket, connect } = await setUp();
     await appendWide(log, 10);
     const readers = await Promise.all(Array.from({ length: 8 }, () => openRawWith(baseUrl, tokenText)));
@@ -208,7 +214,7 @@ describe('a client that reads nothing', () => {
   });
 });
 
-test(`${SUBSCRIBERS} subscribers cost one read of the log for each batch`, async () => {
+test(`${SUBSCRIBERS} subscribers cost one read of the log for each batch`, { tags: ['slow'] }, async () => {
   const reads: bigint[] = [];
   const service = await setUp({
     clock: systemClock,

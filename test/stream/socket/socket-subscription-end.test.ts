@@ -6,7 +6,6 @@ import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
 import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
 import { openRawWith } from '../../support/raw-socket.ts';
-import { isFull } from '../../support/rounds.ts';
 import { clientOf, connectTo } from '../../support/socket-client.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
@@ -37,7 +36,7 @@ describe('the end of a subscription', () => {
     expect(reader.messages).toHaveLength(3);
   });
 
-  test('in the middle of a replay names the position after the last frame', async () => {
+  test('in the middle of a replay names the position after the last frame', { tags: ['slow'] }, async () => {
     const { log, connect } = await setUp();
     await log.append(telemetryBatch(5_000));
     const { earliest } = await log.bounds();
@@ -91,6 +90,7 @@ describe('the end of a subscription', () => {
     ['a client that has polled first', true],
   ])(
     'is a reset for %s that has not read everything, so that nothing more is delivered',
+    { tags: ['slow'] },
     async (_name, polls) => {
       const service = await setUp();
       const { access, clock, log, baseUrl } = service;
@@ -143,37 +143,35 @@ describe('the end of a subscription', () => {
     });
   });
 
-  test.runIf(isFull)(
-    'comes for all when the service drains, with their positions; then connections close and new ones are refused',
-    async () => {
-      const service = await setUp();
-      const { log, connect, stream } = service;
-      await log.append(telemetryBatch(3));
-      const clients = await Promise.all([connect(), connect({ transports: ['polling'] })]);
-      const readers = clients.flatMap((client) => [
-        client.subscribe(request({ timestamp: 0 })),
-        client.subscribe(request()),
-      ]);
-      for (const reader of readers) await reader.answer;
-      for (const reader of [readers[0]!, readers[2]!])
-        await reader.until((messages) => messages.length === 3);
-      const closed = clients.map(
-        (client) => new Promise((resolve) => client.socket.once('disconnect', resolve)),
-      );
-      const address = `${service.baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling`;
-      const opened = await (await fetch(address)).text();
-      const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
-      stream.drain();
-      const nextOffset = String((await log.bounds()).next);
-      for (const reader of readers)
-        expect(await reader.stopped).toMatchObject({ reason: 'server_draining', nextOffset });
-      await Promise.all(closed);
-      await expect(connect()).rejects.toThrow('websocket error');
-      expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
-      const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
-      await until('one that had not even said who it is has been ended', async () => (await poll()) === 400);
-    },
-  );
+  test('comes for all when the service drains, with their positions; then connections close and new ones are refused', {
+    tags: ['slow'],
+  }, async () => {
+    const service = await setUp();
+    const { log, connect, stream } = service;
+    await log.append(telemetryBatch(3));
+    const clients = await Promise.all([connect(), connect({ transports: ['polling'] })]);
+    const readers = clients.flatMap((client) => [
+      client.subscribe(request({ timestamp: 0 })),
+      client.subscribe(request()),
+    ]);
+    for (const reader of readers) await reader.answer;
+    for (const reader of [readers[0]!, readers[2]!]) await reader.until((messages) => messages.length === 3);
+    const closed = clients.map(
+      (client) => new Promise((resolve) => client.socket.once('disconnect', resolve)),
+    );
+    const address = `${service.baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling`;
+    const opened = await (await fetch(address)).text();
+    const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+    stream.drain();
+    const nextOffset = String((await log.bounds()).next);
+    for (const reader of readers)
+      expect(await reader.stopped).toMatchObject({ reason: 'server_draining', nextOffset });
+    await Promise.all(closed);
+    await expect(connect()).rejects.toThrow('websocket error');
+    expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
+    const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
+    await until('one that had not even said who it is has been ended', async () => (await poll()) === 400);
+  });
 
   test('by a service that stops lets the library of the client connect again by itself', async () => {
     const { baseUrl, connect, stream, tokenText } = await setUp();

@@ -106,7 +106,9 @@ test('subscriptions of one connection take turns, and each gets everything', asy
   expect(order.indexOf(first!.requestId)).toBeLessThan(order.lastIndexOf(last!.requestId));
 });
 
-test('a subscription gets its part even if the frames of others fill the connection', async () => {
+test('a subscription gets its part even if the frames of others fill the connection', {
+  tags: ['slow'],
+}, async () => {
   const { log, token, timers, ...service } = await setUp();
   const client = await connectTo(service, { auth: { token, workgroupId: 'acme' }, acknowledge: false });
   const { firstOffset } = await log.append(telemetryBatch(1));

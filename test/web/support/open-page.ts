@@ -1,13 +1,9 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { isFull } from '../../support/rounds.ts';
 import type { Served } from './serve-page.ts';
 
 /** A test in the browser; skipped if there is none. */
 export const testPage = test.skipIf(inject('page') === undefined);
-
-/** The same, and not in `npm test`: see `isFull`. */
-export const testPageInFull = test.runIf(isFull && inject('page') !== undefined);
 
 export function served(): Served {
   return inject('page')!;

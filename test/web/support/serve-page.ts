@@ -12,7 +12,6 @@ import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../s
 import { createSite, type Site } from '../../../src/simulate/create-site.ts';
 import { buildProgram } from '../../support/build-program.ts';
 import { type FilledDays, fillDays, filledDevices } from '../../support/fill-days.ts';
-import { isFull } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
 import { createUpProcess } from '../../support/up-process.ts';
 import { findBrowser } from './find-browser.ts';
@@ -23,7 +22,6 @@ import {
   prepareStreams,
   type Received,
 } from './prepare-past.ts';
-import { usesService } from './uses-service.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -58,14 +56,14 @@ export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
  * Starts `wattline up` once for all tests of the page, if one of them runs. Workgroup `home` has eight days
  * of a simulated site, `shop` a register that was misread at 13:00 yesterday, a budget and an unreadable
  * value, `mended` the same register for tests that correct it, `island` a day on which the clocks have
- * changed, `plants` days of 400 devices (three years in the full run), and `empty` nothing. `past` has
+ * changed, `plants` three years of 400 devices, and `empty` nothing. `past` has
  * closed days that were restated, a meter that is uploaded, and a gap that can be filled; `torn` a gap that
  * cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const { config, state } = project.vitest;
   // In watch mode other files can be chosen later.
-  if (!config.watch && !usesService(state.getPaths(), { isFull })) {
+  if (!config.watch && !state.getPaths().some((path) => path.endsWith('.page.test.ts'))) {
     project.provide('page', undefined);
     return undefined;
   }
@@ -115,8 +113,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       },
     ],
   };
-  // The tests that look at years are in the full run.
-  const plantDays = isFull ? 3 * 365 : 31;
+  const plantDays = 3 * 365;
   const plants: FilledDays = {
     workgroupId: 'plants',
     devices: 400,
