@@ -62,7 +62,7 @@ describe('decodeCbor', () => {
     }
   });
 
-  it('agrees with cbor-x on everything that both accept', () => {
+  it('agrees with cbor-x on everything that both accept', { tags: ['slow'] }, () => {
     const { item } = fc.letrec<{ item: Item }>((tie) => ({
       item: fc.oneof(
         { depthSize: 'small', withCrossShrink: true },

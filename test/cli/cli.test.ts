@@ -73,7 +73,9 @@ describe.concurrent('the command line', () => {
       expect(nodeProblem(version)).toBe(`this is Node ${version}, and Node 24.5 or later is needed`);
   });
 
-  test('prints the help of a subcommand, and an error if the subcommand does not exist', async () => {
+  test('prints the help of a subcommand, and an error if the subcommand does not exist', {
+    tags: ['slow'],
+  }, async () => {
     const { code, stdout } = await runHere(['help', 'token', 'create']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('--workgroup <id>') });
     expect(await runHere(['help', 'nothing'])).toEqual({
@@ -83,7 +85,9 @@ describe.concurrent('the command line', () => {
     });
   });
 
-  test('reports a missing command, to people with a list of commands and to programs as JSON', async () => {
+  test('reports a missing command, to people with a list of commands and to programs as JSON', {
+    tags: ['slow'],
+  }, async () => {
     const words = await runHere([]);
     expect([words.code, words.stdout, words.stderr]).toEqual([
       2,

@@ -101,13 +101,17 @@ test.each([
     (response: ServerResponse) => void response.writeHead(200).write('a'),
   ],
   ['no end in time', { ...patient, totalMs: 30 }, () => undefined],
-])('an answer that does not come is a time-out that names no parameters: %s', async (_, timeouts, answer) => {
-  const { send, origin } = await ask(answer, { timeouts });
-  await expect(send()).rejects.toMatchObject({
-    code: 'AnswerTimeout',
-    message: expect.stringMatching(new RegExp(`^${origin}/a: `)),
-  });
-});
+])(
+  'an answer that does not come is a time-out that names no parameters: %s',
+  { tags: ['slow'] },
+  async (_, timeouts, answer) => {
+    const { send, origin } = await ask(answer, { timeouts });
+    await expect(send()).rejects.toMatchObject({
+      code: 'AnswerTimeout',
+      message: expect.stringMatching(new RegExp(`^${origin}/a: `)),
+    });
+  },
+);
 
 test('a connection that breaks is a failure that may pass, and has the code of its cause', async () => {
   const { send, origin } = await ask((response) => void response.socket!.destroy());

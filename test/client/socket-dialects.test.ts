@@ -160,7 +160,7 @@ test('a server that pushes faster than messages land is read over REST, and noth
   expect(found.transports).toContain('rest');
 });
 
-test('a reader that keeps up stays connected, however much it has read', async () => {
+test('a reader that keeps up stays connected, however much it has read', { tags: ['slow'] }, async () => {
   const bounds = { bufferBytesMax: 2_000 };
   const { vendor, socket, source } = await startForTest({ bounds });
   let position: Position | Ask = oldest;

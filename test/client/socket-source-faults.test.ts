@@ -103,7 +103,9 @@ test.each([
   expect(await read(source, position, 2)).toMatchObject({ values: later, gaps: [] });
 });
 
-test('messages that land slowly do not end their connection, although no frame comes meanwhile', async () => {
+test('messages that land slowly do not end their connection, although no frame comes meanwhile', {
+  tags: ['slow'],
+}, async () => {
   const silenceMs = 200;
   const { vendor, socket, source } = await startForTest({ bounds: { silenceMs } });
   vendor.append(3);
@@ -125,7 +127,9 @@ test('a server that accepts the connection and ignores the subscription does not
   expect(found).toMatchObject({ values: expected, transports: new Set(['rest']) });
 });
 
-test('a refused socket is tried again at growing intervals while REST reads', async () => {
+test('a refused socket is tried again at growing intervals while REST reads', {
+  tags: ['slow'],
+}, async () => {
   const clock = createTestClock();
   const { vendor, socket, source } = await startForTest({ clock, random: () => 0.999 });
   socket.faults = Array.from({ length: 20 }, () => 'refuse' as const);

@@ -142,7 +142,7 @@ test('the time in which a register falls to another value is not covered', async
   expect([explained.energyWh, handSum(fallen!)]).toEqual([2_300, 2_300]);
 });
 
-test('readings without energy agree with what is stored', async () => {
+test('readings without energy agree with what is stored', { tags: ['slow'] }, async () => {
   const { explained, page } = await explain(day(), { source: 'single' });
   const [{ result, sum }] = explained.sources as [ExplainedSource];
   expect([explained.energyWh, result, sum.energyWh, sum.agrees]).toEqual([null, null, 0, true]);

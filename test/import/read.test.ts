@@ -167,7 +167,9 @@ describe('devices', () => {
     ]);
   });
 
-  test('that are not configured get a UUID from their name, if the mapping asks for it', async () => {
+  test('that are not configured get a UUID from their name, if the mapping asks for it', {
+    tags: ['slow'],
+  }, async () => {
     const derive = { ...mapping, device: { ...mapping.device, unknown: 'derive' as const } };
     const once = await preview(file(), derive, workgroup);
     const again = await preview(file(), derive, workgroup);
@@ -185,7 +187,7 @@ describe('devices', () => {
   });
 });
 
-test('sources are of a column, or one for the whole file', async () => {
+test('sources are of a column, or one for the whole file', { tags: ['slow'] }, async () => {
   const file = csv('time,channel,a', '2024-01-01T00:00:00Z,east,1', '2024-01-01T00:00:00Z,,2');
   const of = async (source: MappingInput['source']) =>
     (await preview(file, { ...plain, source })).rows.map((row) => row.source);
@@ -380,7 +382,7 @@ describe('what is broken', () => {
   });
 });
 
-test('no text of a mapping or a file becomes SQL', async () => {
+test('no text of a mapping or a file becomes SQL', { tags: ['slow'] }, async () => {
   const nasty = `a'); DROP TABLE x; --"`;
   const file = fileOf(
     'nasty.csv',

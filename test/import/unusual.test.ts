@@ -103,14 +103,14 @@ describe('what a file has is found without settings', () => {
     expect([mapping.csv.encoding, values]).toEqual([encoding, both]);
   });
 
-  test('a table below other lines is found', async () => {
+  test('a table below other lines is found', { tags: ['slow'] }, async () => {
     const path = fileOf('a.csv', `Plant of somebody\nSerial: 7\n\n${table}`);
     const { mapping, values, counts } = await read(path);
     expect(mapping.csv).toMatchObject({ skipLines: 3, header: true });
     expect([values, counts.rowsRejected]).toEqual([both, 0]);
   });
 
-  test('a table below title lines with as many columns is found', async () => {
+  test('a table below title lines with as many columns is found', { tags: ['slow'] }, async () => {
     const rows = ['28.03.2026 00:00;1234,5;OK;', '28.03.2026 00:15;1234,6;OK;'];
     const path = fileOf(
       'a.csv',
@@ -123,7 +123,7 @@ describe('what a file has is found without settings', () => {
     expect(counts.rowsRejected).toBe(0);
   });
 
-  test('objects in one array are read like lines of objects', async () => {
+  test('objects in one array are read like lines of objects', { tags: ['slow'] }, async () => {
     const rows = [
       { time: '2024-07-01T00:00:00Z', data: { total: 1 } },
       { time: '2024-07-01T01:00:00Z', data: { total: 2.5 } },
@@ -146,7 +146,9 @@ describe('what a file has is found without settings', () => {
   });
 });
 
-test('a quote that is not closed takes the lines below it with it, and the rejection says so', async () => {
+test('a quote that is not closed takes the lines below it with it, and the rejection says so', {
+  tags: ['slow'],
+}, async () => {
   // DuckDB guesses from the first 20,480 lines, and refuses a file with such a quote in them.
   const lines = Array.from({ length: 21_000 }, (_, row) => `${1_700_000_000 + row},"1"`);
   lines[20_800] = '1700020800,"1\n2",3';

@@ -108,7 +108,9 @@ test('a queue that is opened late is open from 2 min before a job to 2 min after
   expect(await review()).toEqual([]);
 });
 
-test('a queue is closed at once if its job is removed and the clock is set, and opened again for a new one', async () => {
+test('a queue is closed at once if its job is removed and the clock is set, and opened again for a new one', {
+  tags: ['slow'],
+}, async () => {
   const { state, clock, review } = await setUp(true);
   state.rows = [at(12, 1)];
   expect(await review()).toEqual(['open', 'consume']);

@@ -104,7 +104,7 @@ test('without another worker nobody is waited for', async () => {
   expect(events).toEqual(['owner opens a', 'owner closes a']);
 });
 
-test('a failed preparation hands the workgroup over as well', async () => {
+test('a failed preparation hands the workgroup over as well', { tags: ['slow'] }, async () => {
   const { events, start, has } = await setUp(['a']);
   const owner = await start('owner', isPrepared);
   await has('owner opens a');
@@ -143,7 +143,7 @@ test('a worker that ends before its shard is closed gives the lease to its succe
   expect(events).not.toContain('owner closes a');
 });
 
-test('workers that can prepare nothing hand over as before', async () => {
+test('workers that can prepare nothing hand over as before', { tags: ['slow'] }, async () => {
   const { events, start, has } = await setUp(['a', 'b']);
   const owner = await start('owner');
   await has('owner opens b');

@@ -116,7 +116,7 @@ test('a worker continues when Redis refuses to let it listen again', async () =>
   admin.disconnect();
 });
 
-test('a closed backend opens no queue, which would connect again', async () => {
+test('a closed backend opens no queue, which would connect again', { tags: ['slow'] }, async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const backend = await openBackend({ config: config(redis.url), logger: silentLogger });

@@ -55,7 +55,7 @@ describe('a cron pattern', () => {
     expect(theirs).toEqual(['2026-04-22T22:00', '2026-04-24T21:00']);
   });
 
-  test('has the instants that BullMQ computes', () => {
+  test('has the instants that BullMQ computes', { tags: ['slow'] }, () => {
     const number = (min: number, max: number) => fc.integer({ min, max });
     const field = (min: number, max: number) =>
       fc.oneof(

@@ -131,7 +131,9 @@ test('a new warehouse beside the lake of a deleted one publishes nothing', { tag
   expect(await at.publish()).toMatchObject({ kind: 'published', sequence: 1 });
 });
 
-test('a warehouse without a batch is behind a lake of format 1 that has one', async () => {
+test('a warehouse without a batch is behind a lake of format 1 that has one', {
+  tags: ['slow'],
+}, async () => {
   const { shard, paths, publish, head } = await open(tempDir());
   await publish();
   const commit = await head();

@@ -69,7 +69,7 @@ test('the series with most energy come first, and the others are one', { tags: [
   }
 });
 
-test('both dates default to yesterday in the zone of the workgroup', async () => {
+test('both dates default to yesterday in the zone of the workgroup', { tags: ['slow'] }, async () => {
   // Noon in UTC is the day after in Kiritimati.
   const at = await openReport({ timezone: 'Pacific/Kiritimati' });
   expect(Object.keys(await at.report(''))).toEqual(['2026-11-20']);
@@ -160,7 +160,7 @@ test('a caller without permission gets no other error', async () => {
   ]);
 });
 
-test('a token of a device group sees only its devices', async () => {
+test('a token of a device group sees only its devices', { tags: ['slow'] }, async () => {
   const at = await openReport({ deviceGroups: { roof: [deviceId(1), deviceId(3)], empty: [] } });
   await storeDays(
     at.shard,
@@ -218,7 +218,7 @@ test('a device with a total source is that source, another one the sum of its so
   ).toHaveLength(6);
 });
 
-test('sources of any spelling are keys of valid JSON', async () => {
+test('sources of any spelling are keys of valid JSON', { tags: ['slow'] }, async () => {
   const at = await openReport();
   const sources = ['"quoted"', 'back\\slash', 'tab\tnewline\n\u0001', 'größe ✓ 🌞', 'a.b', "it's", ','];
   await storeDays(

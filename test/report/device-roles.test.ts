@@ -238,7 +238,7 @@ test('the energy of devices adds up to the workgroup', { tags: ['slow'] }, async
 });
 
 // This test comes last, because it changes the roles.
-test('other roles write no energy anew, and hold with the next generation', async () => {
+test('other roles write no energy anew, and hold with the next generation', { tags: ['slow'] }, async () => {
   const at = devices();
   const before = (await at.head()).files;
   const roles = workgroupSchema.parse({

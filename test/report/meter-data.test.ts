@@ -366,7 +366,7 @@ test('nothing published yet is days without energy', async () => {
     });
 });
 
-test('an answer with details has at most a million days of meters', async () => {
+test('an answer with details has at most a million days of meters', { tags: ['slow'] }, async () => {
   const meters = Array.from({ length: 1_000 }, (_, index) => ({ code: `M-${index}` }));
   const { ask, refusal } = await openMeters({ meters });
   // A thousand days.

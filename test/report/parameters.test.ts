@@ -83,7 +83,9 @@ test('every report refuses a parameter without a value by its name', async () =>
     }
 });
 
-test('a parameter that takes one value is refused with two, and lists take several', async () => {
+test('a parameter that takes one value is refused with two, and lists take several', {
+  tags: ['slow'],
+}, async () => {
   const { at, addresses } = everything();
   const lists = new Set(['devices', 'meterCodes']);
   const value = (name: string) =>

@@ -216,6 +216,7 @@ test.each([
 });
 
 test('each format has its own entity tag, and an unchanged answer is not sent again', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const at = oneDay();
@@ -249,7 +250,7 @@ test('a token of device groups gets the rows of its devices alone', { timeout },
   expect(lines.map((line) => (JSON.parse(line) as { device: string }).device)).toEqual([deviceId(1)]);
 });
 
-test('without data, the answer has the columns and no rows', { timeout }, async () => {
+test('without data, the answer has the columns and no rows', { tags: ['slow'], timeout }, async () => {
   const at = await openReport();
   const path = 'interval-energy?startDate=2026-11-18&endDate=2026-11-18&format=';
   expect(await readRows(at, `${path}parquet`, 'parquet')).toEqual([]);

@@ -80,7 +80,9 @@ test('limits.connectionsPerProcess limits all connections', async () => {
   expect((await handshake()).status).toBe(403);
 });
 
-test('limits.authenticationTimeout closes a connection that is not authenticated', async () => {
+test('limits.authenticationTimeout closes a connection that is not authenticated', {
+  tags: ['slow'],
+}, async () => {
   const connectTo = async (authenticationTimeout: string) => {
     const { baseUrl, handshake } = await serve({ authenticationTimeout });
     const text = await (await handshake()).text();
@@ -132,7 +134,7 @@ test('limits.watchedDevicesPerWorkgroup limits the devices that are watched for 
   expect(JSON.parse(readFileSync(path, 'utf8')).devices).toHaveLength(2);
 });
 
-test('limits.namesPerWorkgroup limits the names that a warehouse keeps', async () => {
+test('limits.namesPerWorkgroup limits the names that a warehouse keeps', { tags: ['slow'] }, async () => {
   const config = configSchema.parse({ workgroups: [{ id: 'home' }], limits: { namesPerWorkgroup: 2 } });
   const assignment = assignmentOf({ ...config, dataDir: tempDir() }, config.workgroups[0]!);
   const open = await openAssignment(assignment, systemClock, silentLogger);

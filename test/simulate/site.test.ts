@@ -149,7 +149,7 @@ describe('the truth', () => {
     expect(Object.keys(truthOf(site, day))).toHaveLength(9);
   });
 
-  test('does not change with restarts of counters, which exist', () => {
+  test('does not change with restarts of counters, which exist', { tags: ['slow'] }, () => {
     const site = siteOf();
     const readings = registersIn(arrivalsThrough(site, startMs + 4 * DAY_MS));
     const restarts = [...readings.values()].flatMap((series) =>
@@ -265,7 +265,7 @@ describe('the messages', () => {
     }
   });
 
-  test('are repeated, overtake each other, and arrive together after an outage', () => {
+  test('are repeated, overtake each other, and arrive together after an outage', { tags: ['slow'] }, () => {
     const arrivals = siteOf({ readingEveryMs: MINUTE_MS }).arrivals(startMs, startMs + 2 * DAY_MS);
     const readings = arrivals.filter(({ item }) => 'data' in item);
     const keys = readings.map(

@@ -113,7 +113,7 @@ test('rows with another number of cells than the heading are read up to a number
   ]);
 });
 
-test('the cells of a file are limited, also those that its rows do not have', () => {
+test('the cells of a file are limited, also those that its rows do not have', { tags: ['slow'] }, () => {
   const file = 'a,b\n'.repeat(6);
   expect(parseCsv(file, { delimiter: ',', cellsMax: 12 })).toMatchObject({ kind: 'rows' });
   expect(parseCsv(file, { delimiter: ',', cellsMax: 11 })).toEqual({

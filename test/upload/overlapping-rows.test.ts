@@ -39,15 +39,23 @@ test.each([
   }),
 );
 
-test('an interval replaces all current ones that it covers, also those that begin or end with it', () =>
-  withShard(async ({ store, current }) => {
-    await store(intervals(interval(0, 1, 10), interval(1, 1, 20), interval(2, 1, 30), interval(3, 1, 40)));
-    expect(await store(intervals(interval(0, 3, 66)))).toMatchObject({ stored: 1, replaced: 3, revision: 2 });
-    expect(await current()).toEqual([
-      [0, 3, 66, 'measured', 2],
-      [3, 4, 40, 'measured', 1],
-    ]);
-  }));
+test(
+  'an interval replaces all current ones that it covers, also those that begin or end with it',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ store, current }) => {
+      await store(intervals(interval(0, 1, 10), interval(1, 1, 20), interval(2, 1, 30), interval(3, 1, 40)));
+      expect(await store(intervals(interval(0, 3, 66)))).toMatchObject({
+        stored: 1,
+        replaced: 3,
+        revision: 2,
+      });
+      expect(await current()).toEqual([
+        [0, 3, 66, 'measured', 2],
+        [3, 4, 40, 'measured', 1],
+      ]);
+    }),
+);
 
 test('intervals that only touch a current interval are stored beside it', () =>
   withShard(async ({ store, current }) => {

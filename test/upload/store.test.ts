@@ -69,7 +69,7 @@ test('the same rows again do nothing, unless they are to count again', { tags: [
   }),
 );
 
-test('rows with known values are not stored again', () =>
+test('rows with known values are not stored again', { tags: ['slow'] }, () =>
   withShard(async ({ store }) => {
     await store(intervals(interval(0, 1, 100), interval(1, 1, 200)));
     expect(await store(intervals(interval(0, 1, 100), interval(2, 1, 1)))).toMatchObject({
@@ -87,47 +87,52 @@ test('rows with known values are not stored again', () =>
         ),
       ),
     ).toMatchObject({ stored: 2, unchanged: 0, replaced: 2, revision: 2 });
-  }));
+  }),
+);
 
-test('registers become the growth between their values, and a fall is a fault without energy', () =>
-  withShard(async ({ shard, store, current }) => {
-    expect(
-      await store(
-        registers(
-          register(0, 1000.5),
-          register(2, 1500.75),
-          register(3, 20),
-          { ...register(5, 70), quality: 'estimated' },
-          register(6, 70),
-          { ...register(7, 80), quality: 'substituted' },
-          { ...register(8, 95), quality: 'estimated' },
+test(
+  'registers become the growth between their values, and a fall is a fault without energy',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ shard, store, current }) => {
+      expect(
+        await store(
+          registers(
+            register(0, 1000.5),
+            register(2, 1500.75),
+            register(3, 20),
+            { ...register(5, 70), quality: 'estimated' },
+            register(6, 70),
+            { ...register(7, 80), quality: 'substituted' },
+            { ...register(8, 95), quality: 'estimated' },
+          ),
         ),
-      ),
-    ).toMatchObject({
-      stored: 7,
-      revision: 1,
-    });
-    expect(await current()).toEqual([
-      [0, 2, 500.25, 'measured', 1],
-      [2, 3, null, 'fault', 1],
-      [3, 5, 50, 'estimated', 1],
-      [5, 6, 0, 'estimated', 1],
-      [6, 7, 10, 'substituted', 1],
-      [7, 8, 15, 'substituted', 1],
-    ]);
-    const { meters } = await shard.transaction(listUploads);
-    expect(meters).toMatchObject([
-      { fromRegister: true, readings: 6, firstMs: T0, lastMs: T0 + 8 * HOUR, energyWh: 575.25, faults: 1 },
-    ]);
-    await store(registers(register(0, 0.1, 'GRID-2'), register(1, 0.3, 'GRID-2')));
-    expect((await current()).at(-1)).toEqual([0, 1, 0.2, 'measured', 1]);
-    const dirty = await shard.transaction((connection) =>
-      connection.runAndReadAll('SELECT DISTINCT dataset, partition FROM dirty_partition ORDER BY ALL'),
-    );
-    expect(dirty.getRows()).toContainEqual(['meter_reading', '2026-06']);
-  }));
+      ).toMatchObject({
+        stored: 7,
+        revision: 1,
+      });
+      expect(await current()).toEqual([
+        [0, 2, 500.25, 'measured', 1],
+        [2, 3, null, 'fault', 1],
+        [3, 5, 50, 'estimated', 1],
+        [5, 6, 0, 'estimated', 1],
+        [6, 7, 10, 'substituted', 1],
+        [7, 8, 15, 'substituted', 1],
+      ]);
+      const { meters } = await shard.transaction(listUploads);
+      expect(meters).toMatchObject([
+        { fromRegister: true, readings: 6, firstMs: T0, lastMs: T0 + 8 * HOUR, energyWh: 575.25, faults: 1 },
+      ]);
+      await store(registers(register(0, 0.1, 'GRID-2'), register(1, 0.3, 'GRID-2')));
+      expect((await current()).at(-1)).toEqual([0, 1, 0.2, 'measured', 1]);
+      const dirty = await shard.transaction((connection) =>
+        connection.runAndReadAll('SELECT DISTINCT dataset, partition FROM dirty_partition ORDER BY ALL'),
+      );
+      expect(dirty.getRows()).toContainEqual(['meter_reading', '2026-06']);
+    }),
+);
 
-test('a register with one value is listed without energy, from its current value', () =>
+test('a register with one value is listed without energy, from its current value', { tags: ['slow'] }, () =>
   withShard(async ({ shard, store }) => {
     await store(registers(register(5, 1)));
     await store(registers(register(5, 2)));
@@ -138,30 +143,39 @@ test('a register with one value is listed without energy, from its current value
     ]);
     await store(registers(register(6, 3)));
     expect((await shard.transaction(listUploads)).meters).toMatchObject([{ readings: 1, energyWh: 1 }]);
-  }));
+  }),
+);
 
-test('a value between two others cuts their interval in two, and a corrected one changes both beside it', () =>
-  withShard(async ({ store, current }) => {
-    await store(registers(register(0, 1000), register(4, 1400)));
-    await store(registers(register(1, 1300)));
-    expect(await current()).toEqual([
-      [0, 1, 300, 'measured', 2],
-      [1, 4, 100, 'measured', 2],
-    ]);
-    expect(await store(registers(register(1, 1100)))).toMatchObject({ stored: 1, replaced: 1, revision: 2 });
-    expect(await current()).toEqual([
-      [0, 1, 100, 'measured', 3],
-      [1, 4, 300, 'measured', 3],
-    ]);
-    // The value that was replaced comes back.
-    await store(registers(register(1, 1300)), true);
-    expect(await current()).toEqual([
-      [0, 1, 300, 'measured', 4],
-      [1, 4, 100, 'measured', 4],
-    ]);
-  }));
+test(
+  'a value between two others cuts their interval in two, and a corrected one changes both beside it',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ store, current }) => {
+      await store(registers(register(0, 1000), register(4, 1400)));
+      await store(registers(register(1, 1300)));
+      expect(await current()).toEqual([
+        [0, 1, 300, 'measured', 2],
+        [1, 4, 100, 'measured', 2],
+      ]);
+      expect(await store(registers(register(1, 1100)))).toMatchObject({
+        stored: 1,
+        replaced: 1,
+        revision: 2,
+      });
+      expect(await current()).toEqual([
+        [0, 1, 100, 'measured', 3],
+        [1, 4, 300, 'measured', 3],
+      ]);
+      // The value that was replaced comes back.
+      await store(registers(register(1, 1300)), true);
+      expect(await current()).toEqual([
+        [0, 1, 300, 'measured', 4],
+        [1, 4, 100, 'measured', 4],
+      ]);
+    }),
+);
 
-test('a meter is uploaded by its intervals or by its register, not by both', () =>
+test('a meter is uploaded by its intervals or by its register, not by both', { tags: ['slow'] }, () =>
   withShard(async ({ store }) => {
     await store(registers(register(0, 1000)));
     await store(intervals(interval(0, 1, 1, 'GRID-2')));
@@ -175,7 +189,8 @@ test('a meter is uploaded by its intervals or by its register, not by both', () 
       kind: 'refused',
       problems: [{ line: 2, message: expect.stringMatching(/GRID-2 already has uploaded intervals/) }],
     });
-  }));
+  }),
+);
 
 test(
   'budgets of several lengths can coexist, and of one length the later one counts',
@@ -248,41 +263,45 @@ test('a quarter that overlaps another quarter by a month is refused', () =>
     });
   }));
 
-test('a row is compared only with rows of its own meter, scenario and kind of period', () =>
-  withShard(async ({ shard, store, current }) => {
-    await store(intervals(interval(0, 2, 1), interval(2, 2, 1), interval(10, 1, 5)));
-    // The row of GRID-1 covers two. That of GRID-2 begins in the first of them, and before the second. The
-    // other one has the place and the energy of a row of GRID-1.
-    const others = [interval(1, 2, 7, 'GRID-2'), interval(10, 1, 5, 'GRID-2')];
-    expect(await store(intervals(interval(0, 4, 2), interval(12, 1, 3), ...others))).toMatchObject({
-      stored: 4,
-      replaced: 2,
-    });
-    expect(await current()).toEqual([
-      [0, 4, 2, 'measured', 2],
-      [10, 11, 5, 'measured', 1],
-      [12, 13, 3, 'measured', 1],
-      [1, 3, 7, 'measured', 1],
-      [10, 11, 5, 'measured', 1],
-    ]);
+test(
+  'a row is compared only with rows of its own meter, scenario and kind of period',
+  { tags: ['slow'] },
+  () =>
+    withShard(async ({ shard, store, current }) => {
+      await store(intervals(interval(0, 2, 1), interval(2, 2, 1), interval(10, 1, 5)));
+      // The row of GRID-1 covers two. That of GRID-2 begins in the first of them, and before the second. The
+      // other one has the place and the energy of a row of GRID-1.
+      const others = [interval(1, 2, 7, 'GRID-2'), interval(10, 1, 5, 'GRID-2')];
+      expect(await store(intervals(interval(0, 4, 2), interval(12, 1, 3), ...others))).toMatchObject({
+        stored: 4,
+        replaced: 2,
+      });
+      expect(await current()).toEqual([
+        [0, 4, 2, 'measured', 2],
+        [10, 11, 5, 'measured', 1],
+        [12, 13, 3, 'measured', 1],
+        [1, 3, 7, 'measured', 1],
+        [10, 11, 5, 'measured', 1],
+      ]);
 
-    await store(budgets(budget('2026-01-01', '2026-01-20', 1), budget('2026-01-21', '2026-02-10', 1)));
-    expect(
-      await store(
-        budgets(
-          budget('2026-01-01', '2026-02-10', 2),
-          budget('2026-01-15', '2026-01-15', 7),
-          budget('2026-01-10', '2026-01-12', 7, 'P90'),
+      await store(budgets(budget('2026-01-01', '2026-01-20', 1), budget('2026-01-21', '2026-02-10', 1)));
+      expect(
+        await store(
+          budgets(
+            budget('2026-01-01', '2026-02-10', 2),
+            budget('2026-01-15', '2026-01-15', 7),
+            budget('2026-01-10', '2026-01-12', 7, 'P90'),
+          ),
         ),
-      ),
-    ).toMatchObject({ stored: 3, replaced: 2 });
-    const { budgets: listed } = await shard.read(listUploads);
-    expect(listed.map(({ scenario, period, revision }) => [scenario, period, revision])).toEqual([
-      ['P50', 'other', 2],
-      ['P50', 'day', 1],
-      ['P90', 'other', 1],
-    ]);
-  }));
+      ).toMatchObject({ stored: 3, replaced: 2 });
+      const { budgets: listed } = await shard.read(listUploads);
+      expect(listed.map(({ scenario, period, revision }) => [scenario, period, revision])).toEqual([
+        ['P50', 'other', 2],
+        ['P50', 'day', 1],
+        ['P90', 'other', 1],
+      ]);
+    }),
+);
 
 test(
   'each row of an upload of several slices is compared with the row of its own place',

@@ -163,7 +163,7 @@ test('a refusal lists the lines, and nothing is stored', async () => {
   expect(await messageOf('nope,2026,1,P50\n')).not.toContain('more)');
 });
 
-test('an upload that would cut a stored period is refused with its line', async () => {
+test('an upload that would cut a stored period is refused with its line', { tags: ['slow'] }, async () => {
   const { put, staged } = await openRoutes();
   const head = 'meter_code,period_start,period_end,energy_kwh,scenario';
   await put('budget-data', `${head}\nPV,2026-01-01,2026-03-31,10,P50`);
@@ -229,7 +229,7 @@ test('an unknown parameter is refused with a suggestion', async () => {
   expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS budgets FROM budget')).toEqual([{ budgets: 0 }]);
 });
 
-test('other types and larger bodies are refused', async () => {
+test('other types and larger bodies are refused', { tags: ['slow'] }, async () => {
   const { put } = await openRoutes();
   expect(await put('budget-data', csv, { type: 'application/xml' })).toMatchObject({
     status: 415,
@@ -250,7 +250,9 @@ test('other types and larger bodies are refused', async () => {
   });
 });
 
-test('if no worker has the warehouse open, the answer has a Retry-After and nothing is stored', async () => {
+test('if no worker has the warehouse open, the answer has a Retry-After and nothing is stored', {
+  tags: ['slow'],
+}, async () => {
   const { put, staged } = await openRoutes(async () => ({ kind: 'not-running' }));
   const { status, headers, body } = await put('budget-data', csv);
   expect([status, headers.get('retry-after'), body.error, body.retryable]).toEqual([

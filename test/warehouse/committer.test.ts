@@ -21,7 +21,7 @@ describe('behaviour of DuckDB that landing relies on', () => {
     expect(await count(connection, 'name')).toBe(1);
   });
 
-  test('COMMIT succeeds after a flush that failed', async () => {
+  test('COMMIT succeeds after a flush that failed', { tags: ['slow'] }, async () => {
     const { connection } = await openFile();
     const appender = await connection.createAppender('name');
     await connection.run('BEGIN');
@@ -34,7 +34,7 @@ describe('behaviour of DuckDB that landing relies on', () => {
     appender.closeSync();
   });
 
-  test('a flush outside a transaction commits by itself', async () => {
+  test('a flush outside a transaction commits by itself', { tags: ['slow'] }, async () => {
     const { connection } = await openFile();
     const appender = await connection.createAppender('name');
     appender.appendInteger(1);
@@ -64,7 +64,9 @@ test('rows of a transaction that failed never show up, even if the committer is 
   expect(await count(connection, 'checkpoint')).toBe(0);
 });
 
-test('several batches are written in one transaction, and the chunks are free before it has ended', async () => {
+test('several batches are written in one transaction, and the chunks are free before it has ended', {
+  tags: ['slow'],
+}, async () => {
   const { connection, openCommitter, prepare } = await openFile();
   const committer = await openCommitter();
   onTestFinished(() => committer.close());

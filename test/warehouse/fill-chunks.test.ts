@@ -105,7 +105,7 @@ test('every column arrives as it was, at the ends of its range and absent', asyn
   ]);
 });
 
-test('a UUID of any bits is read back as the same text', async () => {
+test('a UUID of any bits is read back as the same text', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   let next = 0n;
   await fc.assert(
@@ -221,7 +221,7 @@ test('lists of no, one and a thousand fields can be in one chunk', { tags: ['slo
   expect(row).toEqual({ n: 3_000n });
 });
 
-test('texts stay with their rows, and do not show again in a reused chunk', async () => {
+test('texts stay with their rows, and do not show again in a reused chunk', { tags: ['slow'] }, async () => {
   const shard = await openTestShard();
   const texts = messagesFrom(0, 3_000).map((message, index) => ({
     ...message,
@@ -311,7 +311,7 @@ test('a released chunk is lent again', () => {
   expect(again.map((chunk) => lent.includes(chunk))).toEqual([true, true, false]);
 });
 
-test('texts do not pile up in chunks that are used again and again', () => {
+test('texts do not pile up in chunks that are used again and again', { tags: ['slow'] }, () => {
   const filler = createChunkFiller();
   const text = `{"note":"${'x'.repeat(1_000)}"}`;
   const columns = columnsOf(messagesFrom(0, CHUNK_ROWS).map((message) => ({ ...message, other: text })));

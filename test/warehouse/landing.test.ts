@@ -127,7 +127,9 @@ test('landing the same batch again changes nothing, not even after a restart', {
   expect(await landedOffsets(again)).toEqual(upTo(150));
 });
 
-test('batches that are pushed without a pause land in order, several in one transaction', async () => {
+test('batches that are pushed without a pause land in order, several in one transaction', {
+  tags: ['slow'],
+}, async () => {
   const shard = await openTestShard();
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, index) => shard.land(() => batchOf(index * 50, 50))),

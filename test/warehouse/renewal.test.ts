@@ -76,7 +76,7 @@ function ignoringSizes(found: object): object {
     : found;
 }
 
-test('a warehouse that is used stays open, and is opened again later', async () => {
+test('a warehouse that is used stays open, and is opened again later', { tags: ['slow'] }, async () => {
   const { counted, logger } = renewals();
   const shard = await openNamed({ renewAfterTransactions: 1, logger });
   await shard.land(batchOf(0, 10));

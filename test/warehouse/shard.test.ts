@@ -55,7 +55,7 @@ describe('ownership', () => {
     });
   });
 
-  test('two workgroups in one process keep to their own files', async () => {
+  test('two workgroups in one process keep to their own files', { tags: ['slow'] }, async () => {
     const acme = await openTestShard();
     const globex = await openTestShard({ workgroupId: 'globex' });
     await Promise.all([acme.land(batchOf(0, 10)), globex.land(batchOf(0, 30)), acme.land(batchOf(10, 10))]);
@@ -81,7 +81,7 @@ describe('a file is open once', () => {
     expect(await shard.land(batchOf(0, 5))).toMatchObject({ kind: 'landed' });
   });
 
-  test('but the opening waits for somebody who only reads the file', async () => {
+  test('but the opening waits for somebody who only reads the file', { tags: ['slow'] }, async () => {
     const { path, close } = await openTestShard();
     await close();
     const reading = Promise.withResolvers<void>();
@@ -185,7 +185,9 @@ describe('a file that is not a warehouse of Wattline is refused with advice', ()
 });
 
 describe('an empty file that a crash left behind', () => {
-  test('is made anew, once it is old enough not to be in the making elsewhere', async () => {
+  test('is made anew, once it is old enough not to be in the making elsewhere', {
+    tags: ['slow'],
+  }, async () => {
     const path = newPath();
     writeFileSync(path, '');
     utimesSync(path, NOW_MS / 1000 - 3, NOW_MS / 1000 - 3);
@@ -217,7 +219,7 @@ describe('transactions', () => {
     expect(await rowsOf(shard, 'SELECT stage FROM progress')).toEqual([{ stage: 'rollup' }]);
   });
 
-  test('run beside landing, each on a separate connection', async () => {
+  test('run beside landing, each on a separate connection', { tags: ['slow'] }, async () => {
     const shard = await openTestShard();
     const writing = Array.from({ length: 10 }, (_, index) =>
       shard.transaction((c) => c.run(`INSERT INTO progress VALUES ('${index}', ${index}, 0)`)),
@@ -315,7 +317,9 @@ test('the status has the counts of the warehouse', async () => {
 });
 
 describe('closing', () => {
-  test('finishes pushed batches, empties the write-ahead log, and can be repeated', async () => {
+  test('finishes pushed batches, empties the write-ahead log, and can be repeated', {
+    tags: ['slow'],
+  }, async () => {
     const shard = await openTestShard();
     const landing = Array.from({ length: 6 }, (_, index) => shard.land(batchOf(index * 10, 10)));
     await Promise.all([shard.close(), shard.close()]);

@@ -210,6 +210,7 @@ test.each([
 });
 
 test('an owner that finds that it has lost the workgroup did nothing, so the next owner is asked', {
+  tags: ['slow'],
   timeout,
 }, async () => {
   const { startOwner, control } = await setUpMachines();
@@ -262,7 +263,10 @@ describe('a worker that receives a call and does not answer', () => {
   });
 });
 
-test('a time-out, an abort and a caller that has left end the wait', { timeout }, async () => {
+test('a time-out, an abort and a caller that has left end the wait', {
+  tags: ['slow'],
+  timeout,
+}, async () => {
   const { startOwner, control } = await setUpMachines();
   let ran = 0;
   await startOwner(() => {

@@ -212,7 +212,7 @@ describe('a log in Redis that is lost', () => {
     expect((await readToTail(next)).messages).toHaveLength(2_000);
   });
 
-  test('keeps its epoch after a restart that lost nothing', async () => {
+  test('keeps its epoch after a restart that lost nothing', { tags: ['slow'] }, async () => {
     await start({ appendonly: 'yes', appendfsync: 'always' });
     const { log } = await openTestRedisLog(server.url);
     const { lastOffset } = await log.append(telemetryBatch(3));

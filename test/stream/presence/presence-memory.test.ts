@@ -64,7 +64,7 @@ test('a watch that runs forgets devices, in memory and in its file', async () =>
   expect(await stored()).toEqual([two]);
 });
 
-test('many devices are stored in parts, so that other work gets a turn', async () => {
+test('many devices are stored in parts, so that other work gets a turn', { tags: ['slow'] }, async () => {
   const path = join(tempDir(), 'stream', 'presence.json');
   const store = createPresenceFile(path, silentLogger);
   const devices = Array.from({ length: 50_000 }, (_, index) => ({

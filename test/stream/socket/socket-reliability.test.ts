@@ -205,7 +205,7 @@ describe('a client that reads nothing', () => {
     expect(await Promise.race([ended, sleep(30_000, 'late', { ref: false })])).toBe('ended');
   });
 
-  test("cannot fill the server's memory with answers", async () => {
+  test("cannot fill the server's memory with answers", { tags: ['slow'] }, async () => {
     const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1_000 });
     const reader = await openRawWith(baseUrl, tokenText);
     reader.pause();
