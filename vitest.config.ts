@@ -89,9 +89,10 @@ export default defineConfig({
       '--initial-heap-size=512',
       '--min-semi-space-size=16',
     ],
-    // More than processors, because files wait for processes. Those of the full set wait most of the time.
+    // The tests of `npm test` always compute, so one more process only makes the others slower. Those of the
+    // full set also wait for processes.
     maxWorkers: Number(
-      process.env.WATTLINE_TEST_WORKERS ?? Math.ceil(availableParallelism() * (isFull ? 2 : 1.5)),
+      process.env.WATTLINE_TEST_WORKERS ?? Math.ceil(availableParallelism() * (isFull ? 1.5 : 1)),
     ),
     // `.ci/run` reads which files failed.
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
