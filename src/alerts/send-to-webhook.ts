@@ -1,16 +1,15 @@
-import { createHmac } from 'node:crypto';
-import type { AlertChannel } from '../config/alert-settings.ts';
+import type { WebhookSettings } from '../config/webhook-settings.ts';
 import { send } from '../http/send-request.ts';
+import { webhookHeaders } from '../http/webhook-headers.ts';
 import { formatInstant } from '../lib/time.ts';
 import type { AlertMessage } from './alert-state.ts';
 import { requireTaken } from './require-taken.ts';
 
 /**
  * POSTs a message as JSON. Slack, Teams and Mattermost read `text`; Apprise reads `title`, `body` and `type`.
- * The receiver recognizes a repeated message by its key, and our messages by the signature.
  */
 export async function sendToWebhook(
-  { url, headers, secret }: NonNullable<AlertChannel['webhook']>,
+  webhook: WebhookSettings,
   message: AlertMessage,
   workgroupId: string,
   signal: AbortSignal,
@@ -28,16 +27,14 @@ export async function sendToWebhook(
     at: formatInstant(atMs),
     id,
   });
-  const signature = secret && createHmac('sha256', secret).update(body).digest('hex');
+  const { url } = webhook;
   const { status } = await send(
     {
       method: 'POST',
       url,
       headers: {
-        ...headers,
+        ...(await webhookHeaders(webhook, id, () => [body])),
         'Content-Type': 'application/json',
-        'Idempotency-Key': id,
-        ...(signature && { 'Wattline-Signature': `sha256=${signature}` }),
       },
       text: body,
     },

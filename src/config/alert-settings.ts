@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
-import { webhookSchema } from './export-settings.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { refuseTwice } from './refuse-twice.ts';
 import { serverUrl } from './s3-settings.ts';
 import { duration } from './setting-types.ts';
+import { webhookSchema } from './webhook-settings.ts';
 
 const CHANNELS_MAX = 20;
 

@@ -5,6 +5,7 @@ import { isTimeZone } from '../lib/time.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { meterCodeSchema } from './meters.ts';
 import { accessKeyText, bucketName, keyPrefix, regionName, serverUrl, storeUrl } from './s3-settings.ts';
+import { webhookSchema } from './webhook-settings.ts';
 
 /** The reports that can be exported. */
 export const exportReports = [
@@ -38,25 +39,6 @@ const s3Schema = z.strictObject({
   region: regionName.default('us-east-1'),
   accessKeyId: accessKeyText,
   secretAccessKey: accessKeyText,
-});
-
-/** Headers of the body and of retries. */
-const OWN_HEADERS = /^(content-.*|transfer-encoding|host|idempotency-key|wattline-.*)$/i;
-
-/** A receiver of POST requests. */
-export const webhookSchema = z.strictObject({
-  url: serverUrl,
-  headers: z
-    .record(
-      z
-        .string()
-        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'is not a name of a header')
-        .refine((name) => !OWN_HEADERS.test(name), { error: 'is a header that Wattline sets itself' }),
-      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'),
-    )
-    .default({}),
-  /** With a secret each request is signed with an HMAC of its body. */
-  secret: z.string().min(8, 'must have at least 8 characters').optional(),
 });
 
 const emailSchema = z.strictObject({

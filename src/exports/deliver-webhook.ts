@@ -1,33 +1,28 @@
-import { createHmac } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { ExportConfig } from '../config/export-settings.ts';
+import type { WebhookSettings } from '../config/webhook-settings.ts';
 import { send } from '../http/send-request.ts';
+import { webhookHeaders } from '../http/webhook-headers.ts';
 import { TransientError } from '../lib/errors.ts';
 import type { Outgoing } from './outgoing.ts';
 
-type Webhook = NonNullable<ExportConfig['destination']['webhook']>;
-
-/**
- * POSTs the file. The receiver recognizes a repeated file by its key, and our requests by their signature.
- */
+/** POSTs the file. */
 export async function deliverToWebhook(
-  { url, headers, secret }: Webhook,
+  webhook: WebhookSettings,
   { path, name, bytes, sha256, contentType, idempotencyKey }: Outgoing,
   signal: AbortSignal,
 ): Promise<string> {
+  const { url } = webhook;
   const { host } = new URL(url);
   const { status } = await send(
     {
       method: 'POST',
       url,
       headers: {
-        ...headers,
+        ...(await webhookHeaders(webhook, idempotencyKey, () => createReadStream(path))),
         'Content-Type': contentType,
         'Content-Length': String(bytes),
         'Content-Disposition': `attachment; filename="${name}"`,
-        'Idempotency-Key': idempotencyKey,
         'Wattline-Sha256': sha256,
-        ...(secret !== undefined && { 'Wattline-Signature': `sha256=${await hmacOf(path, secret)}` }),
       },
       bodyPath: path,
     },
@@ -44,10 +39,4 @@ function adviceOn(status: number): string {
   if (status >= 300 && status < 400) return 'redirects are not followed: configure the final address';
   if (status === 401 || status === 403) return 'check the configured headers and the secret';
   return 'see the log of the receiver';
-}
-
-async function hmacOf(path: string, secret: string): Promise<string> {
-  const hmac = createHmac('sha256', secret);
-  for await (const chunk of createReadStream(path)) hmac.update(chunk);
-  return hmac.digest('hex');
 }
