@@ -6,8 +6,9 @@ import { noteSoakFiles, onlyInSoak } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
 import { findQuickFiles } from './test/support/quick-files.ts';
 import { readSqlFiles } from './test/support/read-sql-files.ts';
-import { isFull, TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
+import { isFull, isSoak, TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
 import { makeRunFolder } from './test/support/run-folder.ts';
+import { findSlowFiles } from './test/support/slow-files.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
@@ -43,15 +44,15 @@ const alone = [
   'test/warehouse/fill-chunks.test.ts',
 ];
 
-/** Files that only the soak runs. */
-const skippedFiles = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
-const soakNote = skippedFiles.length > 0 ? noteSoakFiles(process.argv.slice(2)) : undefined;
+/** Files that only the soak runs, and those that `npm test` leaves out. */
+const skippedFiles = [...(isSoak ? [] : onlyInSoak), ...(isFull ? [] : findSlowFiles())];
+const soakNote = !isSoak ? noteSoakFiles(process.argv.slice(2)) : undefined;
 if (soakNote !== undefined) process.stderr.write(`${soakNote}\n`);
 
 /** The files of `npm run test:quick`. Undefined for all other commands. */
 const quickFiles = process.env.WATTLINE_QUICK === '1' ? findQuickFiles() : undefined;
 
-/** Tests of the web page in a browser. They share one service. They are all slow. */
+/** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];
 
 /** Threads that our code starts in a test are those of the built program. */
@@ -117,7 +118,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'page',
-          include: isFull ? inBrowser : [],
+          include: quickFiles ? [] : inBrowser,
+          exclude: skippedFiles,
           // One process has one connection to the browser.
           isolate: false,
           globalSetup: 'test/web/support/serve-page.ts',

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, writeFileSync } from 'node:fs';
@@ -54,9 +55,7 @@ async function ask(child: ChildProcess, question: object): Promise<unknown> {
 const untilRefused = (child: ChildProcess, token: string) =>
   until('the token is refused', async () => (await ask(child, { token })) === refused);
 
-test('a token that one process revokes is refused by a process with another data folder', {
-  tags: ['slow'],
-}, async () => {
+test('a token that one process revokes is refused by a process with another data folder', async () => {
   const { start, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [first, second] = [await issue(), await issue()];
@@ -68,7 +67,7 @@ test('a token that one process revokes is refused by a process with another data
   await untilRefused(one.child, second.token);
 });
 
-test('a command that only writes the file of one folder reaches the others', { tags: ['slow'] }, async () => {
+test('a command that only writes the file of one folder reaches the others', async () => {
   const { start, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const { token, tokenId } = await issue();
@@ -95,9 +94,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('what is revoked while Redis is away counts in its own folder at once, and in the others when Redis is back', {
-  tags: ['slow'],
-}, async () => {
+test('what is revoked while Redis is away counts in its own folder at once, and in the others when Redis is back', async () => {
   const { start, server, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [before, meanwhile] = [await issue(), await issue()];
@@ -114,7 +111,7 @@ test('what is revoked while Redis is away counts in its own folder at once, and 
   await untilRefused(other.child, meanwhile.token);
 });
 
-test('values in Redis that are no revocations change nothing', { tags: ['slow'] }, async () => {
+test('values in Redis that are no revocations change nothing', async () => {
   const { start, issue, admin } = await setUp();
   await admin.hset('wattline:revoked', { 'not a time': 'soon', ['x'.repeat(5_000)]: '1' });
   const one = await start('one');

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -16,7 +17,7 @@ function noted(dataDir: string, workgroupId: string) {
     .map(({ action, target, data }) => [action, target, data]);
 }
 
-test('an export is recorded at its start, and at its delivery or failure', { tags: ['slow'] }, async () => {
+test('an export is recorded at its start, and at its delivery or failure', async () => {
   const noFolder = join(tempDir(), 'file');
   writeFileSync(noFolder, '');
   const at = await openExportFixture([{}, { destination: { folder: join(noFolder, 'below') } }]);
@@ -33,7 +34,7 @@ test('an export is recorded at its start, and at its delivery or failure', { tag
   ]);
 });
 
-test('a backfill is recorded at its start and its end, without a token', { tags: ['slow'] }, async () => {
+test('a backfill is recorded at its start and its end, without a token', async () => {
   const clock = createTestClock();
   const upstream = await startUpstream(clock);
   await upstream.speakFor(60_000);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -29,9 +30,7 @@ async function passedOver(dataDir = tempDir()) {
   return { clock, upstream, worker };
 }
 
-test('a backfill reads a gap while the live reader continues, and every message lands once', {
-  tags: ['slow'],
-}, async () => {
+test('a backfill reads a gap while the live reader continues, and every message lands once', async () => {
   const { clock, upstream, worker } = await passedOver();
   // Half an hour in pieces of ten minutes, each of which the upstream has counted.
   const plan = await worker.jobs.plan(request, await upstream.address());
@@ -78,9 +77,7 @@ test.runIf(isSoak)('messages that only the lake still has do not land again', as
   expect(await worker.messages()).toEqual({ all: 0, distinct: 0 });
 });
 
-test('a cancelled backfill ends before its next piece and keeps what has landed; a stopped one is continued by the same request', {
-  tags: ['slow'],
-}, async () => {
+test('a cancelled backfill ends before its next piece and keeps what has landed; a stopped one is continued by the same request', async () => {
   const { upstream, worker } = await passedOver();
   const address = await upstream.address();
   const slow = { ...request, messagesPerSecond: 200 };
@@ -107,9 +104,7 @@ test('a cancelled backfill ends before its next piece and keeps what has landed;
   expect(await worker.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
 });
 
-test('a backfill lands the messages of its period only, and a stopped one that is cancelled keeps no position', {
-  tags: ['slow'],
-}, async () => {
+test('a backfill lands the messages of its period only, and a stopped one that is cancelled keeps no position', async () => {
   const { upstream, worker } = await passedOver();
   const address = await upstream.address();
   const period = { ...request, fromMs: TEST_START_MS + 60_000, toMs: TEST_START_MS + 120_000 };
@@ -131,9 +126,7 @@ test('a backfill lands the messages of its period only, and a stopped one that i
   expect(await positions()).toEqual([]);
 });
 
-test('a stopped backfill does not continue in another log, although the live reader has read from it', {
-  tags: ['slow'],
-}, async () => {
+test('a stopped backfill does not continue in another log, although the live reader has read from it', async () => {
   const { clock, upstream, worker } = await passedOver();
   const slow = { ...request, messagesPerSecond: 50 };
   const stopped = worker.backfill(slow, await upstream.address(), async () => {
@@ -174,9 +167,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('if the upstream has deleted some of the messages, the others are read and the reason is reported', {
-  tags: ['slow'],
-}, async () => {
+test('if the upstream has deleted some of the messages, the others are read and the reason is reported', async () => {
   const { clock, upstream, worker } = await passedOver();
   await clock.advance(HOUR - 10 * 60_000);
   const outcome = await worker.backfill(request, await upstream.address());
@@ -187,7 +178,7 @@ test('if the upstream has deleted some of the messages, the others are read and 
   await expect(fresh.jobs.plan(request, await upstream.address())).rejects.toThrow('start the worker');
 });
 
-test('a message that is in quarantine does not go there again', { tags: ['slow'] }, async () => {
+test('a message that is in quarantine does not go there again', async () => {
   const clock = createTestClock();
   const upstream = await startUpstream(clock);
   const worker = await openWorker(clock);

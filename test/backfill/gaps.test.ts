@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { queryLake } from '../support/service-process.ts';
@@ -22,9 +23,7 @@ async function lostAnHour() {
   return { clock, upstream, backup, worker };
 }
 
-test('an open gap is listed, is filled once from an upstream that has its messages, and is closed', {
-  tags: ['slow'],
-}, async () => {
+test('an open gap is listed, is filled once from an upstream that has its messages, and is closed', async () => {
   const { clock, upstream, backup, worker } = await lostAnHour();
   const uninterrupted = await openWorker(clock);
   await uninterrupted.poll(await backup.address());

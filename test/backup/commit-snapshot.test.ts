@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -63,9 +64,7 @@ async function openSnapshots() {
   };
 }
 
-test('packs of generations that retention has deleted are deleted, and the others stay', {
-  tags: ['slow'],
-}, async () => {
+test('packs of generations that retention has deleted are deleted, and the others stay', async () => {
   const at = await openSnapshots();
   for (let round = 0; round < 4; round++) {
     await at.snapshot();
@@ -87,7 +86,7 @@ test('packs of generations that retention has deleted are deleted, and the other
   expect(first.some((pack) => !at.packs().includes(pack))).toBe(true);
 });
 
-test('a snapshot reads no commit that was there at the one before', { tags: ['slow'] }, async () => {
+test('a snapshot reads no commit that was there at the one before', async () => {
   const at = await openSnapshots();
   for (let round = 0; round < 3; round++) await at.snapshot();
   at.age();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -35,7 +36,7 @@ async function setUp() {
   };
 }
 
-test('totals that differ from the files are found', { tags: ['slow'] }, async () => {
+test('totals that differ from the files are found', async () => {
   const { commit, write, verify } = await setUp();
   expect(await verify()).toMatchObject({ commits: 1, files: commit.files.length, broken: [] });
   for (const changed of [{ messages: 2 }, { dailyEnergyWh: 701 }]) {
@@ -47,7 +48,7 @@ test('totals that differ from the files are found', { tags: ['slow'] }, async ()
   }
 });
 
-test('rows and energy of a file that are not the noted ones are found', { tags: ['slow'] }, async () => {
+test('rows and energy of a file that are not the noted ones are found', async () => {
   const { file, withNotes, write, verify } = await setUp();
   write(withNotes({ rows: 2 }));
   const broken = (why: string) => [{ key: fileKey(file), why }];
@@ -59,7 +60,7 @@ test('rows and energy of a file that are not the noted ones are found', { tags: 
   expect(await verify()).toMatchObject({ broken: broken('it has 700 Wh instead of the noted 699') });
 });
 
-test('two commits that note different hashes of one file are found', { tags: ['slow'] }, async () => {
+test('two commits that note different hashes of one file are found', async () => {
   const { commit, file, withNotes, write, verify } = await setUp();
   write({ ...withNotes({ sha256: '0'.repeat(64) }), sequence: 2 });
   expect(await verify()).toMatchObject({

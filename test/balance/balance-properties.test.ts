@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceRole } from '../../src/roles/role.ts';
@@ -55,9 +56,7 @@ function flagsOf(intervals: readonly OracleInterval[], isInterval: boolean): str
 
 const union = (lists: readonly SourceRole[][]) => [...new Set(lists.flat())].sort();
 
-test('every interval and day agrees with the oracle, for any declared roles and known energy', {
-  tags: ['slow'],
-}, async () => {
+test('every interval and day agrees with the oracle, for any declared roles and known energy', async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), async (all) => {
@@ -112,9 +111,7 @@ const zones = [
   [['2025-07-01', 0, 12]],
 ] as const;
 
-test('energy in equals energy out plus the rest, in every interval, day, month and zone', {
-  tags: ['slow'],
-}, async () => {
+test('energy in equals energy out plus the rest, in every interval, day, month and zone', async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), async (all) => {
@@ -137,7 +134,7 @@ test('energy in equals energy out plus the rest, in every interval, day, month a
   );
 });
 
-test('a complete range adds up to the same in every zone', { tags: ['slow'] }, async () => {
+test('a complete range adds up to the same in every zone', async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(false), async (all) => {
@@ -163,9 +160,7 @@ function totalOf(days: readonly Row[], column: string): number | null {
 /** The answer about a site, without the names of its sources. */
 const told = ({ scope_id: _, rest: __, ...row }: Row) => row;
 
-test('the order of sources, and splitting one of them in two, change nothing', {
-  tags: ['slow'],
-}, async () => {
+test('the order of sources, and splitting one of them in two, change nothing', async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), fc.integer({ min: 0, max: 1_000 }), async (all, seed) => {

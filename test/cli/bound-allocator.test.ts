@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -23,7 +24,6 @@ async function variablesOf<Name extends string>(
 
 test.runIf(isLinux)(
   'a service has few arenas and large caches of threads, and keeps its compiled code where the environment says',
-  { tags: ['slow'] },
   async () => {
     const folder = join(tempDir(), 'compiled');
     const unset = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: undefined };
@@ -35,19 +35,13 @@ test.runIf(isLinux)(
   },
 );
 
-test.runIf(isLinux)(
-  'the environment says how many arenas a service has, and how it is tuned',
-  { tags: ['slow'] },
-  async () => {
-    expect(await variablesOf({ MALLOC_ARENA_MAX: '7' })).toEqual({ MALLOC_ARENA_MAX: '7' });
-    const tuned = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: 'glibc.malloc.tcache_count=9' };
-    expect(await variablesOf(tuned)).toEqual({ ...tuned, MALLOC_ARENA_MAX: '2' });
-  },
-);
+test.runIf(isLinux)('the environment says how many arenas a service has, and how it is tuned', async () => {
+  expect(await variablesOf({ MALLOC_ARENA_MAX: '7' })).toEqual({ MALLOC_ARENA_MAX: '7' });
+  const tuned = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: 'glibc.malloc.tcache_count=9' };
+  expect(await variablesOf(tuned)).toEqual({ ...tuned, MALLOC_ARENA_MAX: '2' });
+});
 
-test('compiled code is kept in the folder of caches, or else of the user, which only the user can write', {
-  tags: ['slow'],
-}, () => {
+test('compiled code is kept in the folder of caches, or else of the user, which only the user can write', () => {
   const home = tempDir();
   const folder = compiledFolder(undefined, home)!;
   expect(folder).toBe(join(home, '.cache', 'wattline', 'compiled'));
@@ -57,7 +51,7 @@ test('compiled code is kept in the folder of caches, or else of the user, which 
   expect(compiledFolder(caches, home)).toBe(join(caches, 'wattline', 'compiled'));
 });
 
-test('compiled code is not kept if its folder cannot be made', { tags: ['slow'] }, () => {
+test('compiled code is not kept if its folder cannot be made', () => {
   const missing = join(tempDir(), 'missing', 'home');
   expect(compiledFolder(undefined, missing)).toBeUndefined();
   expect(existsSync(missing)).toBe(false);

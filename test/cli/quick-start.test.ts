@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -25,7 +26,7 @@ test.for([
   { args: ['--help'], code: 0, isLoading: false },
   // Shows that this test sees the engines.
   { args: ['exports', 'list'], code: 0, isLoading: true },
-])('wattline $args loads an engine: $isLoading', { tags: ['slow'] }, async ({ args, code, isLoading }) => {
+])('wattline $args loads an engine: $isLoading', async ({ args, code, isLoading }) => {
   const cwd = tempDir();
   const script = join(cwd, 'preload.mjs');
   writeFileSync(script, preload);

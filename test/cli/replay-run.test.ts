@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -21,9 +22,7 @@ function fileOf(cases: object[]): string {
   return path;
 }
 
-test('readings of several tables and of days far apart are reported, and one refused reading fails its case', {
-  tags: ['slow'],
-}, async () => {
+test('readings of several tables and of days far apart are reported, and one refused reading fails its case', async () => {
   const path = fileOf([
     {
       id: 'refused',
@@ -67,7 +66,7 @@ test('readings of several tables and of days far apart are reported, and one ref
   expect(code).toBe(2);
 });
 
-test('a line of readings that is no reading ends the command and is named', { tags: ['slow'] }, async () => {
+test('a line of readings that is no reading ends the command and is named', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'case.json'), JSON.stringify({ name: 'mine', table: 'solar', energyStreams }));
   const rows = ['event_time,power', `${first}T10:00:00Z,1000`, 'noon,1000'];

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,9 +16,7 @@ import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 const streams = [{ table: 't', field: 'net', method: 'total_energy' as const, register: 'net' as const }];
 
-test('a series that is set aside is reported as a problem with its reason, and wattline retry computes it again', {
-  tags: ['slow'],
-}, async () => {
+test('a series that is set aside is reported as a problem with its reason, and wattline retry computes it again', async () => {
   const cwd = tempDir();
   const workgroup = {
     id: 'acme',

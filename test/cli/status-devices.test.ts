@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,9 +10,7 @@ import { deviceId } from '../support/messages.ts';
 import { runCommand } from '../support/run-command.ts';
 import { landStatuses } from '../warehouse/land-statuses.ts';
 
-test('status --devices lists the devices that are published, the offline ones first', {
-  tags: ['slow'],
-}, async () => {
+test('status --devices lists the devices that are published, the offline ones first', async () => {
   const devices = [{ id: deviceId(1), name: 'garage' }];
   const at = await openReport({ devices });
   await landStatuses(at.shard, 0, [

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,6 @@ const examples = [
 
 test.for(examples)(
   'the example $name of the documentation follows the stream',
-  { tags: ['slow'] },
   async ({ file, code, command }, context) => {
     if (command === undefined) return context.skip(MISSING);
     const service = await startStreamService();
@@ -45,9 +45,7 @@ test.for(examples)(
   },
 );
 
-test('the Python example handles frames in order and once, even if its connection is cut', {
-  tags: ['slow'],
-}, async (context) => {
+test('the Python example handles frames in order and once, even if its connection is cut', async (context) => {
   const { name: _, file, code, command } = examples[1]!;
   if (command === undefined) return context.skip(MISSING);
   const service = await startStreamService();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -84,7 +85,7 @@ beforeAll(() => {
   if (isFull && python === undefined) process.stderr.write(`skipped: ${MISSING}\n`);
 });
 
-describe('a client in Python', { tags: ['slow'] }, () => {
+describe('a client in Python', () => {
   test('reads over REST, and decodes with cbor2, exactly what was sent', async ({ skip }) => {
     skip(python === undefined, MISSING);
     const { log, run, stored } = await setUp();

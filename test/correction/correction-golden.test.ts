@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { deviceOf } from '../rollup/many-streams.ts';
@@ -26,7 +27,6 @@ const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
 
 test.each(zones)(
   'corrected cases of %s have the energy of their arithmetic in any order, and undoing them restores the previous state',
-  { tags: ['slow'] },
   async (_zone, cases) => {
     const shard = await openTestShard();
     const site = siteOf(cases);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
@@ -77,7 +78,6 @@ async function tryCorrect(shard: Parameters<typeof correct>[0], correction: Case
 }
 
 test('the order of corrections and data does not matter, and an undone correction has no effect', {
-  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   await fc.assert(
@@ -136,7 +136,6 @@ function comparable({ series, ...state }: Awaited<ReturnType<typeof stateOf>>) {
 }
 
 test('the intervals of a corrected day add up to the day, and the intervals of a corrected time to the set energy', {
-  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   await fc.assert(

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
@@ -83,9 +84,7 @@ async function historyOf(shard: Shard, device: string) {
   return rows.map(({ day, version, wh, status, causes }) => [day, version, wh, status, causes]);
 }
 
-test('a closed day is restated by a correction, keeps it if days are closed later, and is restated by its undo, each with its cause', {
-  tags: ['slow'],
-}, async () => {
+test('a closed day is restated by a correction, keeps it if days are closed later, and is restated by its undo, each with its cause', async () => {
   const shard = await openPlant();
   const [before] = await historyOf(shard, WRONG);
   expect(before).toEqual([1, 1, expect.any(Number), 'final', 'stream']);
@@ -118,9 +117,7 @@ test.runIf(isSoak)('a day that is not closed keeps its status', async () => {
   ).rejects.toThrow(/day: is not over yet/);
 });
 
-test('late data change the shape of a set day but never its sum, and count after an undo', {
-  tags: ['slow'],
-}, async () => {
+test('late data change the shape of a set day but never its sum, and count after an undo', async () => {
   const shard = await openPlant();
   await correct(shard, { kind: 'set_day', day: '2024-06-01', energyWh: 4_800 }, { device: EVEN });
   expect((await toldIntervalsOf(shard, 'default', EVEN))['2024-06-01T06:00:00Z']).toBe(50);
@@ -140,9 +137,7 @@ test('late data change the shape of a set day but never its sum, and count after
   expect((await daysOf(shard, 'default', EVEN)).wh).toMatchObject({ '2024-06-01': 2_400 });
 });
 
-test('readings that land later in an excluded time are excluded too, and count after an undo', {
-  tags: ['slow'],
-}, async () => {
+test('readings that land later in an excluded time are excluded too, and count after an undo', async () => {
   const shard = await openPlant();
   await correct(shard, { kind: 'exclude', ...noon }, { device: WRONG });
   const days = (await daysOf(shard, 'default', WRONG)).wh;
@@ -160,9 +155,7 @@ test('readings that land later in an excluded time are excluded too, and count a
   expect((await toldIntervalsOf(shard, 'default', WRONG))['2024-06-01T11:45:00Z']).toBe(27);
 });
 
-test('a day is withdrawn if all its readings are excluded, and returns after an undo', {
-  tags: ['slow'],
-}, async () => {
+test('a day is withdrawn if all its readings are excluded, and returns after an undo', async () => {
   const shard = await openPlant();
   const before = await stateOf(shard);
   expect((await daysOf(shard, 'default', SAMPLED)).wh).toEqual({ '2024-06-01': 1_000 });
@@ -173,9 +166,7 @@ test('a day is withdrawn if all its readings are excluded, and returns after an 
   expect(await stateOf(shard)).toEqual(before);
 });
 
-test('in another zone of the workgroup a set day keeps its instants, and the days share it', {
-  tags: ['slow'],
-}, async () => {
+test('in another zone of the workgroup a set day keeps its instants, and the days share it', async () => {
   const shard = await openPlant();
   await correct(shard, { kind: 'set_day', day: '2024-06-01', energyWh: 9_600 }, { device: EVEN });
   // 400 Wh an hour on 1 June of UTC, 100 an hour on 2 June; days of Dubai begin at 20:00, inside a day
@@ -195,9 +186,7 @@ test('in another zone of the workgroup a set day keeps its instants, and the day
   expect((await daysOf(shard, 'default', EVEN)).wh).toEqual({ '2024-06-01': 9_600, '2024-06-02': 2_400 });
 });
 
-test('a declared source that was set is not missing, and a set day is not contradicted', {
-  tags: ['slow'],
-}, async () => {
+test('a declared source that was set is not missing, and a set day is not contradicted', async () => {
   const shard = await openPlant();
   expect((await daysOf(shard, 'default', BOTH)).flags['2024-06-01']).toContain('contradicted');
   await correct(shard, { kind: 'set_day', day: '2024-06-01', energyWh: 24_000 }, { device: BOTH });
@@ -219,9 +208,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('a correction stays in force if the day is read from another method later', {
-  tags: ['slow'],
-}, async () => {
+test('a correction stays in force if the day is read from another method later', async () => {
   const shard = await openPlant();
   const hour = { from: '2024-06-01T10:00:00Z', to: '2024-06-01T11:00:00Z', energyWh: 1_000 };
   await correct(shard, { kind: 'set', ...hour }, { device: LATER });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
@@ -33,7 +34,7 @@ const fill = (from: string, to: string, more = {}) => ({
 });
 const like = (source: string, device = DEVICE) => ({ like: { device, source } });
 
-test('an estimate needs three comparable days, and says how many there are', { tags: ['slow'] }, async () => {
+test('an estimate needs three comparable days, and says how many there are', async () => {
   const shard = await openHours([
     ['default', '03T08:00', 1_000],
     ['default', '04T08:00', 2_000],
@@ -46,9 +47,7 @@ test('an estimate needs three comparable days, and says how many there are', { t
   );
 });
 
-test('comparable days are the ten nearest ones with the same hours, without corrected ones', {
-  tags: ['slow'],
-}, async () => {
+test('comparable days are the ten nearest ones with the same hours, without corrected ones', async () => {
   const weekdays = '03 04 05 06 07 10 11 13 14 17 18 19 20 21 24'.split(' ');
   const shard = await openHours([
     ...weekdays.map((day) => ['default', `${day}T08:00`, 1_000] as const),
@@ -67,9 +66,7 @@ test('comparable days are the ten nearest ones with the same hours, without corr
   });
 });
 
-test('an estimate by another source needs three whole days of both, and a measurement there', {
-  tags: ['slow'],
-}, async () => {
+test('an estimate by another source needs three whole days of both, and a measurement there', async () => {
   const shard = await openHours([
     ...['03', '04', '07'].flatMap((day) => wholeDay('east', day, 100)),
     ...['03', '04', '07'].flatMap((day) => wholeDay('west', day, 50)),
@@ -101,7 +98,7 @@ test('an estimate by another source needs three whole days of both, and a measur
   ]);
 });
 
-test('a day that the time zone left out cannot be set', { tags: ['slow'] }, async () => {
+test('a day that the time zone left out cannot be set', async () => {
   const shard = await openTestShard();
   const apia = { ...site, timezone: 'Pacific/Apia', streams: [...site.streams] };
   await landReadings(shard, [{ event_time: '2011-12-29T12:00:00Z', data: { energy: 5 } }]);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,9 +12,7 @@ const example = pages.get(page)!.split('\n## A worked example\n')[1]!.split('\n#
 /** `26,200` */
 const numberOf = (text: string) => Number(text.replaceAll(',', ''));
 
-test('the worked example comes out as its table, its arithmetic and its text say', {
-  tags: ['slow'],
-}, async () => {
+test('the worked example comes out as its table, its arithmetic and its text say', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'example.json'), blocksOf(page, 'json')[0]!);
   const { code, stdout } = await runCommand(['replay', 'example.json', '--json'], { cwd });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +35,6 @@ afterAll(async () => {
 });
 
 test('the first steps of the README lead to the energy that it says, with an explanation', {
-  tags: ['slow'],
   timeout: 240_000,
 }, async () => {
   const block = blocksOf('README.md', 'sh').find((text) => text.startsWith('TOKEN='))!;
@@ -66,7 +66,7 @@ test('the first steps of the README lead to the energy that it says, with an exp
   expect(told).toContain('home');
 });
 
-test('docs/http.md has the requests that there are, and no others', { tags: ['slow'] }, async () => {
+test('docs/http.md has the requests that there are, and no others', async () => {
   const answer = await fetch(`${service.url}/openapi.json`);
   const { paths } = (await answer.json()) as { paths: Record<string, object> };
   const requests = Object.entries(paths).flatMap(([path, methods]) =>

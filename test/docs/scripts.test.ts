@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,7 +12,7 @@ import { createUpProcess } from '../support/up-process.ts';
 const blockOf = (language: string, mark: string) =>
   blocksOf('docs/inputs.md', language).find((text) => text.includes(mark))!;
 
-test('the scripts of docs/inputs.md store a message each', { tags: ['slow'] }, async () => {
+test('the scripts of docs/inputs.md store a message each', async () => {
   const service = await createUpProcess(
     tempDir(),
     { logLevel: 'silent', workgroups: [{ id: 'home' }] },

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -38,9 +39,7 @@ test.skipIf(pandas === undefined)('the script for pandas prints the energy of th
   expect(stdout).toMatch(/device_name +garage\s[\s\S]*2026-11-18 +500\n2026-11-19 +700\n/);
 });
 
-test('every address of the page answers with rows, and every query with the energy of the lake', {
-  tags: ['slow'],
-}, async () => {
+test('every address of the page answers with rows, and every query with the energy of the lake', async () => {
   const at = await reportOfTwoDays();
   await at.renew();
   const here = (address: string) => address.replace('/orgs/home/', `/orgs/${WORKGROUP}/`);

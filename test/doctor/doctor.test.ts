@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -44,9 +45,7 @@ async function listen(server: Server): Promise<number> {
 
 const namesOf = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
 
-test('a service that works has no problem, and the command leaves nothing behind', {
-  tags: ['slow'],
-}, async () => {
+test('a service that works has no problem, and the command leaves nothing behind', async () => {
   const service = await createServiceProcess({ workgroups: [home] });
   const cwd = join(service.config.dataDir, '..');
   chmodSync(join(cwd, 'wattline.yaml'), 0o600);
@@ -83,7 +82,7 @@ test('a service that works has no problem, and the command leaves nothing behind
   );
 });
 
-test('each fault is one line, and hides no other', { tags: ['slow'] }, async () => {
+test('each fault is one line, and hides no other', async () => {
   const cwd = tempDir();
   const redis = await startRedis({ 'maxmemory-policy': 'allkeys-lru' });
   onTestFinished(() => redis.stop());
@@ -143,7 +142,7 @@ test.skipIf(s3Missing)('a bucket is probed, and the probe is removed', async () 
   expect(left).toEqual([]);
 });
 
-test('a certificate that ends soon is a warning', { tags: ['slow'] }, async () => {
+test('a certificate that ends soon is a warning', async () => {
   const cwd = tempDir();
   const files = ['-keyout', join(cwd, 'key.pem'), '-out', join(cwd, 'cert.pem')];
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
@@ -161,7 +160,7 @@ test('a certificate that ends soon is a warning', { tags: ['slow'] }, async () =
   expect(lines).toContainEqual(expect.stringMatching(/^problem upstream: .*certificate/));
 });
 
-test('a wrong configuration is a problem, and the versions are still shown', { tags: ['slow'] }, async () => {
+test('a wrong configuration is a problem, and the versions are still shown', async () => {
   const { code, lines } = await doctor(tempDir(), 'http: { port: 70000 }\n');
   expect(code).toBe(4);
   expect(lines).toMatchObject(
@@ -171,7 +170,7 @@ test('a wrong configuration is a problem, and the versions are still shown', { t
   );
 });
 
-test('the words for people are one line for each finding', { tags: ['slow'] }, async () => {
+test('the words for people are one line for each finding', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify({ workgroups: [home] }));
   const { stdout } = await runCli(['doctor'], { cwd });
@@ -182,9 +181,7 @@ test('the words for people are one line for each finding', { tags: ['slow'] }, a
   expect(namesOf(cwd)).toEqual(['wattline.yaml']);
 });
 
-test('a file with a secret that others can read is named, even if the configuration refers to it', {
-  tags: ['slow'],
-}, async () => {
+test('a file with a secret that others can read is named, even if the configuration refers to it', async () => {
   const cwd = tempDir();
   const upstream = { url: 'http://127.0.0.1:9', token: { file: 'token.txt' } };
   writeFileSync(join(cwd, 'token.txt'), 'hunter9\n', { mode: 0o644 });

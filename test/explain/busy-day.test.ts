@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -72,9 +73,7 @@ describe('a day with everything that can happen', () => {
     return shard;
   }
 
-  test('tells each event once, in the order of time, and every Wh can be worked out by hand', {
-    tags: ['slow'],
-  }, async () => {
+  test('tells each event once, in the order of time, and every Wh can be worked out by hand', async () => {
     const { explained, page } = await explainSource();
     expect(linesOf(page, 'What happened')).toEqual([
       'glitch: low at 02:00:00 (0 Wh after 51,000 Wh) and no restart: left out',
@@ -98,9 +97,7 @@ describe('a day with everything that can happen', () => {
     expect(page).toContain('23,000 (meter) + 900 (old) + 400 (panel) = 24,300 Wh\n');
   });
 
-  test('shows the readings of events and stretches, and which readings were not used and why', {
-    tags: ['slow'],
-  }, async () => {
+  test('shows the readings of events and stretches, and which readings were not used and why', async () => {
     const { page } = await explainSource('meter');
     const at = (line: string) => line.split(' | ').slice(0, -1).join(' | ');
     const lines = linesOf(page, 'Readings');
@@ -121,7 +118,7 @@ describe('a day with everything that can happen', () => {
     );
   });
 
-  test('lists the changes between versions with their causes', { tags: ['slow'] }, async () => {
+  test('lists the changes between versions with their causes', async () => {
     const { page } = await explainSource('meter');
     const versions = linesOf(page, 'Versions').map((line) =>
       line.replace(/(computed|landed) \S+ [\d:]+\d/, '$1 T'),
@@ -134,9 +131,7 @@ describe('a day with everything that can happen', () => {
     ]);
   });
 
-  test('shows power by the hour and unmeasured time, and with --all every part', {
-    tags: ['slow'],
-  }, async () => {
+  test('shows power by the hour and unmeasured time, and with --all every part', async () => {
     const { page, all } = await explainSource('panel');
     expect(linesOf(page, 'Energy by the hour')).toEqual([
       'From | To | Wh',
@@ -159,9 +154,7 @@ describe('a day with everything that can happen', () => {
     ]);
   });
 
-  test('shows for a daily register the value that it carried over from the day before', {
-    tags: ['slow'],
-  }, async () => {
+  test('shows for a daily register the value that it carried over from the day before', async () => {
     const { page } = await explainSource('old');
     expect(linesOf(page, 'What happened')).toEqual([
       'carry over: showed the day before from 00:00:00 to 05:00:00: no energy',

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
@@ -108,9 +109,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', {
-  tags: ['slow'],
-}, async () => {
+test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', async () => {
   const { explained, wholeDevice, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
     devices: [{ energyRole: 'grid_export' }],
     roles: [production, consumption, { device: 'house', source: 'feed', role: 'grid_export' }],
@@ -128,9 +127,7 @@ test('the energy of a device follows from its energyRole, and is incomplete if o
   );
 });
 
-test('a total source counts alone, undeclared sources are left out, and sources of one role are added up', {
-  tags: ['slow'],
-}, async () => {
+test('a total source counts alone, undeclared sources are left out, and sources of one role are added up', async () => {
   const total = await tell(days({ all: 60, solar: 1_000 }), {
     devices: [{ totalSource: 'all' }],
     roles: [production],
@@ -160,9 +157,7 @@ test('a total source counts alone, undeclared sources are left out, and sources 
   expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
 });
 
-test('a source with a role on other days lacks one on this day only if it has energy on it', {
-  tags: ['slow'],
-}, async () => {
+test('a source with a role on other days lacks one on this day only if it has energy on it', async () => {
   const settings = {
     devices: [{}],
     roles: ['silent', 'late'].map((source) => ({
@@ -193,7 +188,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('of a net register the device counts the rises, or the falls', { tags: ['slow'] }, async () => {
+test('of a net register the device counts the rises, or the falls', async () => {
   const values = [0, 500, 400, 900, 300];
   const net = Array.from({ length: 97 }, (_, index): CaseReading => {
     const value =
@@ -211,9 +206,7 @@ test('of a net register the device counts the rises, or the falls', { tags: ['sl
   expect(reasons(fallen.wholeDevice)).toEqual({ grid: [true, 700, 'counts as grid_export where it falls'] });
 });
 
-test('a day that is not over is explained, and a day that has not begun is not', {
-  tags: ['slow'],
-}, async () => {
+test('a day that is not over is explained, and a day that has not begun is not', async () => {
   const startMs = Date.parse(`${DAY}T00:00:00Z`);
   const outcomeAt = async (nowMs: number) => {
     const { outcome, text } = (await tell(days({ a: 100 }), {}, nowMs)).explained;

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
@@ -30,7 +31,7 @@ const methods = new Set<string>();
 const chosenSites = isSoak ? sites : sites.filter(([timezone]) => timezone === 'Europe/Paris');
 
 describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _first, cases) => {
-  test('can be computed again by hand from the explanation of their days', { tags: ['slow'] }, async () => {
+  test('can be computed again by hand from the explanation of their days', async () => {
     const shard = await openTestShard();
     await landReadings(shard, cases.flatMap(ownReadings));
     await rollUpSite(shard, siteOf(cases));
@@ -77,6 +78,6 @@ describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _firs
   });
 });
 
-test('every method was among them', { tags: ['slow'] }, () => {
+test('every method was among them', () => {
   expect([...methods].sort()).toEqual(['daily_energy', 'interval_energy', 'power_curve', 'total_energy']);
 });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -17,9 +18,7 @@ const valuesOf = {
   hour: () => 6_000,
 };
 
-test('the limits of a rolled-up day are learnt from it, the 27 days before and the day after, and are those that are configured', {
-  tags: ['slow'],
-}, async () => {
+test('the limits of a rolled-up day are learnt from it, the 27 days before and the day after, and are those that are configured', async () => {
   const shard = await openTestShard();
   const configured = { maxPower: '60 kW', jitter: '7 Wh', modulus: 99_999_999 };
   const streams = [

@@ -1,10 +1,11 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { DAY, explain, linesOf, series, streams } from './explained-page.ts';
 
-test('a day without events is short', { tags: ['slow'] }, async () => {
+test('a day without events is short', async () => {
   const shard = await openTestShard();
   const hours = Array.from({ length: 97 }, (_, index): [number, number] => [index / 4, 5_000 + 10 * index]);
   await landReadings(shard, series('roof', 'total', hours));
@@ -48,9 +49,7 @@ test.runIf(isSoak)('a day far from all readings is answered at once', async () =
   }
 });
 
-test('a reading at midnight belongs to the day that begins, so the day before has no readings', {
-  tags: ['slow'],
-}, async () => {
+test('a reading at midnight belongs to the day that begins, so the day before has no readings', async () => {
   const shard = await openTestShard();
   await landReadings(
     shard,
@@ -98,7 +97,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('a version without new readings says what changed it', { tags: ['slow'] }, async () => {
+test('a version without new readings says what changed it', async () => {
   const shard = await openTestShard();
   await landReadings(
     shard,

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { ExplainedSource } from '../../src/explain/explained-schema.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -7,7 +8,7 @@ import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { handSum } from './by-hand.ts';
 import { explain, linesOf, series, streams } from './explained-page.ts';
 
-test('repeated hours of a clock change are distinguished', { tags: ['slow'] }, async () => {
+test('repeated hours of a clock change are distinguished', async () => {
   const shard = await openTestShard();
   const readings = Array.from({ length: 27 }, (_, index) => ({
     event_time: new Date(Date.parse('2026-10-24T21:30:00Z') + index * 3_600_000).toISOString(),
@@ -94,7 +95,6 @@ const day = shared(async () => {
 
 test.each(sampled(shapes, 2))(
   'a shape that follows power, which explains %s of the growth, can be worked out by hand',
-  { tags: ['slow'] },
   async (source, _, midnightWh, formula) => {
     const { explained, page } = await explain(day(), { source });
     expect(linesOf(page, 'Index where the day begins and ends (Wh)')[1]).toContain(formula);
@@ -103,9 +103,7 @@ test.each(sampled(shapes, 2))(
   },
 );
 
-test('impossible power and the contradicted method are shown with the limit', {
-  tags: ['slow'],
-}, async () => {
+test('impossible power and the contradicted method are shown with the limit', async () => {
   const meter = await explain(day(), { source: 'meter' });
   expect(meter.explained.sources[0]?.flags).toEqual([
     {
@@ -142,7 +140,7 @@ test('the time in which a register falls to another value is not covered', async
   expect([explained.energyWh, handSum(fallen!)]).toEqual([2_300, 2_300]);
 });
 
-test('readings without energy agree with what is stored', { tags: ['slow'] }, async () => {
+test('readings without energy agree with what is stored', async () => {
   const { explained, page } = await explain(day(), { source: 'single' });
   const [{ result, sum }] = explained.sources as [ExplainedSource];
   expect([explained.energyWh, result, sum.energyWh, sum.agrees]).toEqual([null, null, 0, true]);
@@ -157,9 +155,7 @@ test('the day of a warehouse without energy streams is that of the workgroup', a
   });
 });
 
-test('a source without readings, energy and versions of a day is not shown, although it is near', {
-  tags: ['slow'],
-}, async () => {
+test('a source without readings, energy and versions of a day is not shown, although it is near', async () => {
   const { explained } = await explain(day(), { day: '2026-07-03' });
   expect(explained).toMatchObject({ outcome: 'no_readings', sources: [], energyWh: null });
   expect(explained.nearestDays).toEqual({ before: '2026-07-02', after: null });

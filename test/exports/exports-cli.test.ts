@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,9 +11,7 @@ import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { openExportFixture } from './exports-fixture.ts';
 
-test('exports are listed, shown, run and corrected from the command line, and status shows failures', {
-  tags: ['slow'],
-}, async () => {
+test('exports are listed, shown, run and corrected from the command line, and status shows failures', async () => {
   const hook = {
     url: 'http://127.0.0.1:1/in?key=hidden-key',
     headers: { Authorization: 'Bearer hidden-token' },

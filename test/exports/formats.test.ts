@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -25,80 +26,74 @@ async function read(sql: string): Promise<unknown[][]> {
 test.each([
   ['without names, as the lake has them', []],
   ['with names', [{ id: deviceId(2), name: 'Süd' }]],
-])(
-  'Parquet has the types, the order and the meaning of its columns: %s',
-  { tags: ['slow'] },
-  async (_, devices) => {
-    const at = await openExportFixture([{ range: 'last_year', format: 'parquet' }], {
-      devices,
-      timezone: 'Europe/Berlin',
-    });
-    const months = ['2025-12', '2025-02', '2025-11', '2025-01'];
-    await storeDays(
-      at.shard,
-      months.flatMap((month) =>
-        [20, 3].flatMap((date) =>
-          [2, 1].flatMap((device) => [
-            {
-              day: `${month}-${String(date).padStart(2, '0')}`,
-              device,
-              source: 'pv',
-              energyWh: date,
-              flags: 3,
-            },
-            { day: `${month}-${String(date).padStart(2, '0')}`, device, source: 'grid', energyWh: -date },
-          ]),
-        ),
+])('Parquet has the types, the order and the meaning of its columns: %s', async (_, devices) => {
+  const at = await openExportFixture([{ range: 'last_year', format: 'parquet' }], {
+    devices,
+    timezone: 'Europe/Berlin',
+  });
+  const months = ['2025-12', '2025-02', '2025-11', '2025-01'];
+  await storeDays(
+    at.shard,
+    months.flatMap((month) =>
+      [20, 3].flatMap((date) =>
+        [2, 1].flatMap((device) => [
+          {
+            day: `${month}-${String(date).padStart(2, '0')}`,
+            device,
+            source: 'pv',
+            energyWh: date,
+            flags: 3,
+          },
+          { day: `${month}-${String(date).padStart(2, '0')}`, device, source: 'grid', energyWh: -date },
+        ]),
       ),
-    );
-    await at.publish();
-    const { run: done } = await at.exports.run('export1', run('2025'), signal);
-    const path = join(at.target, 'export1_2025.parquet');
-    const found = await read(`SELECT * FROM '${path}'`);
-    expect(found).toHaveLength(32);
-    expect(done.file).toMatchObject({ rows: 32, energyWh: 0 });
-    const keys = found.map(([day, device, , source]) => `${day} ${device} ${source}`);
-    expect(keys).toEqual([...keys].sort());
-    expect(found[1]).toEqual([
-      '2025-01-03',
-      deviceId(1),
-      null,
-      'pv',
-      '3',
-      'total_energy',
-      ['estimated', 'reset'],
-      1,
-      'provisional',
-      '1',
-      '1970-01-01 00:00:00+00',
-    ]);
-    expect(found[2]![2]).toBe(devices.length > 0 ? 'Süd' : null);
-    const types = await read(`SELECT column_name, column_type FROM (DESCRIBE FROM '${path}')`);
-    expect(Object.fromEntries(types)).toMatchObject({
-      day: 'DATE',
-      device: 'UUID',
-      energy_wh: 'BIGINT',
-      flags: 'VARCHAR[]',
-      coverage: 'DOUBLE',
-      computed_at: 'TIMESTAMP WITH TIME ZONE',
-    });
-    const [[facts]] = (await read(
-      `SELECT decode(value) FROM parquet_kv_metadata('${path}') WHERE decode(key) = 'wattline'`,
-    )) as [[string]];
-    expect(JSON.parse(facts)).toMatchObject({
-      report: 'daily_energy',
-      startDate: '2025-01-01',
-      endDate: '2025-12-31',
-      timezone: 'Europe/Berlin',
-      generation: done.file!.generation,
-      columns: { energy_wh: expect.stringContaining('watt-hours') },
-    });
-  },
-);
+    ),
+  );
+  await at.publish();
+  const { run: done } = await at.exports.run('export1', run('2025'), signal);
+  const path = join(at.target, 'export1_2025.parquet');
+  const found = await read(`SELECT * FROM '${path}'`);
+  expect(found).toHaveLength(32);
+  expect(done.file).toMatchObject({ rows: 32, energyWh: 0 });
+  const keys = found.map(([day, device, , source]) => `${day} ${device} ${source}`);
+  expect(keys).toEqual([...keys].sort());
+  expect(found[1]).toEqual([
+    '2025-01-03',
+    deviceId(1),
+    null,
+    'pv',
+    '3',
+    'total_energy',
+    ['estimated', 'reset'],
+    1,
+    'provisional',
+    '1',
+    '1970-01-01 00:00:00+00',
+  ]);
+  expect(found[2]![2]).toBe(devices.length > 0 ? 'Süd' : null);
+  const types = await read(`SELECT column_name, column_type FROM (DESCRIBE FROM '${path}')`);
+  expect(Object.fromEntries(types)).toMatchObject({
+    day: 'DATE',
+    device: 'UUID',
+    energy_wh: 'BIGINT',
+    flags: 'VARCHAR[]',
+    coverage: 'DOUBLE',
+    computed_at: 'TIMESTAMP WITH TIME ZONE',
+  });
+  const [[facts]] = (await read(
+    `SELECT decode(value) FROM parquet_kv_metadata('${path}') WHERE decode(key) = 'wattline'`,
+  )) as [[string]];
+  expect(JSON.parse(facts)).toMatchObject({
+    report: 'daily_energy',
+    startDate: '2025-01-01',
+    endDate: '2025-12-31',
+    timezone: 'Europe/Berlin',
+    generation: done.file!.generation,
+    columns: { energy_wh: expect.stringContaining('watt-hours') },
+  });
+});
 
-test('a sheet has typed cells, no formulas, a frozen header and a second sheet that describes it', {
-  tags: ['slow'],
-}, async () => {
+test('a sheet has typed cells, no formulas, a frozen header and a second sheet that describes it', async () => {
   const at = await openExportFixture([{ format: 'xlsx' }], {
     devices: [{ id: deviceId(1), name: '=HYPERLINK("http://x","Müller & <Söhne>")' }],
   });
@@ -145,7 +140,7 @@ test('a sheet has typed cells, no formulas, a frozen header and a second sheet t
   expect(readdirSync(at.ledger().outbox)).toEqual([]);
 });
 
-test('a sheet with too many rows is refused at once, with advice', { tags: ['slow'] }, async () => {
+test('a sheet with too many rows is refused at once, with advice', async () => {
   const at = await openExportFixture([{ format: 'xlsx', range: 'last_year' }]);
   await at.shard.transaction(async (connection) => {
     await connection.run(
@@ -163,9 +158,7 @@ test('a sheet with too many rows is refused at once, with advice', { tags: ['slo
   expect(await at.exports.hasPending(WORKGROUP)).toBe(false);
 });
 
-test('intervals include the repeated hour of a clock change, and unmeasured ones are empty', {
-  tags: ['slow'],
-}, async () => {
+test('intervals include the repeated hour of a clock change, and unmeasured ones are empty', async () => {
   const at = await openExportFixture([{ report: 'interval_energy' }], { timezone: 'Europe/Berlin' });
   await addSeries(at.shard, 1, 1, 'pv');
   await storeDays(at.shard, [{ day: '2026-10-25', device: 1, source: 'pv', energyWh: 7 }]);
@@ -180,7 +173,7 @@ test('intervals include the repeated hour of a clock change, and unmeasured ones
   expect(line('2026-10-25T02:00:00Z').at(-1)).toBe('');
 });
 
-test('a file that a killed process left half-written is replaced', { tags: ['slow'] }, async () => {
+test('a file that a killed process left half-written is replaced', async () => {
   const at = await openExportFixture([{ format: 'xlsx' }]);
   await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
   await at.publish();

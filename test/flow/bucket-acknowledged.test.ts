@@ -1,3 +1,4 @@
+// @module-tag slow
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
@@ -35,7 +36,7 @@ const storage = { commitEvery: '15m' };
 
 test.skipIf(s3Missing)(
   'what was acknowledged survives the loss of the machine, and nothing is acknowledged without the bucket',
-  { tags: ['slow'], timeout: 240_000 },
+  { timeout: 240_000 },
   async () => {
     let fate: Fate = 'pass';
     const services = await startBucketServices(({ endpoint }) => startLossyProxy(endpoint, () => fate));

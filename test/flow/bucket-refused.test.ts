@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readings, sendReadings, startBucketServices } from '../support/bucket-services.ts';
@@ -10,7 +11,6 @@ import { until } from '../support/until.ts';
 
 test.skipIf(s3Missing).each<ProcessRole>(['up', 'worker'])(
   'a store that ignores conditions is refused at the start, with the reason (%s)',
-  { tags: ['slow'] },
   async (role) => {
     const { create, store } = await startBucketServices(startUnconditionalProxy);
     const { code, stderr } = await startIn(await create({}, role), role);
@@ -25,7 +25,6 @@ test.skipIf(s3Missing).each<ProcessRole>(['up', 'worker'])(
 
 test.skipIf(s3Missing)(
   'a wrong key of the bucket is named at the first start, and not only that revoked tokens cannot be read',
-  { tags: ['slow'] },
   async () => {
     const { create, s3 } = await startBucketServices();
     const { timeouts: _, ...settings } = s3;

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -50,9 +51,7 @@ const twoDays = [
   { day: '2024-07-02', wh: 1200 },
 ];
 
-test('without a service: a dry run tells the mapping and lands nothing, the import makes the energy, once', {
-  tags: ['slow'],
-}, async () => {
+test('without a service: a dry run tells the mapping and lands nothing, the import makes the energy, once', async () => {
   const cwd = folderOf(577);
   const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
   expect(dry).toMatchObject({ code: 0, stderr: '' });
@@ -106,9 +105,7 @@ function wideCsv(): string {
   return `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n${lines.join('\n')}\n`;
 }
 
-test('an import reports its fields, its accepted and rejected readings, and the energy by month of its own devices, sources and days', {
-  tags: ['slow'],
-}, async () => {
+test('an import reports its fields, its accepted and rejected readings, and the energy by month of its own devices, sources and days', async () => {
   const cwd = tempDir();
   const energyStreams = [
     { table: 'solar', field: 'Zähler (kWh)', method: 'total_energy' as const, unit: 'kWh' },
@@ -287,9 +284,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', {
-  tags: ['slow'],
-}, async () => {
+test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', async () => {
   const cwd = folderOf(10);
   for (const [workgroup, table, told] of [
     ['nobody', 'solar', '--workgroup: "nobody" is not configured'],

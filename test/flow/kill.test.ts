@@ -1,3 +1,4 @@
+// @module-tag slow
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { rounds } from '../support/rounds.ts';
@@ -9,7 +10,6 @@ const BATCH = 200;
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 
 test(`after ${KILLS} ${KILLS === 1 ? 'kill' : 'kills'} under load the lake holds every acknowledged message exactly once`, {
-  tags: ['slow'],
   timeout: 400_000,
 }, async () => {
   const service = await createServiceProcess({

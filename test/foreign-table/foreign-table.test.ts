@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { guessFile } from '../../src/import/guess-file.ts';
@@ -124,9 +125,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('an import guesses the same encoding, delimiter, heading, numbers and times', {
-  tags: ['slow'],
-}, async () => {
+test('an import guesses the same encoding, delimiter, heading, numbers and times', async () => {
   await fc.assert(
     fc.asyncProperty(tables, async (table) => {
       const path = fileOf('table.csv', bytesOf(table));

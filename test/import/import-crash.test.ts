@@ -1,3 +1,4 @@
+// @module-tag slow
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { DEVICE, fileOf, importInto, messagesIn } from './import-fixture.ts';
 const ROWS = 60_000;
 const KILLS = rounds(2, 8);
 
-test(`killed ${KILLS} times at any point, a file lands once and as a whole`, { tags: ['slow'] }, async () => {
+test(`killed ${KILLS} times at any point, a file lands once and as a whole`, async () => {
   const startMs = Date.UTC(2024, 0, 1);
   const lines = Array.from(
     { length: ROWS },

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -37,7 +38,6 @@ const alike = Map.groupBy(chosenCases, ({ timezone, energyStreams }) =>
 );
 test.each([...alike.values()].map((group) => ({ ids: group.map(({ id }) => id).join(', '), group })))(
   'the golden cases $ids, imported, give the energy that they give through the stream',
-  { tags: ['slow'] },
   async ({ group }) => {
     const { timezone, energyStreams } = group[0]!;
     const shard = await openTestShard();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createAudit } from '../../src/audit/audit.ts';
@@ -26,9 +27,7 @@ async function openImportJob() {
   });
 }
 
-test('the state of an import shows the check of the file, then its rows, then the result', {
-  tags: ['slow'],
-}, async () => {
+test('the state of an import shows the check of the file, then its rows, then the result', async () => {
   const imports = await openImportJob();
   expect(await imports.state()).toEqual({ kind: 'idle' });
   const content = 'time,total\n2024-06-01T00:00:00Z,1\n2024-06-01T00:15:00Z,x\n2024-06-01T00:30:00Z,2\n';
@@ -52,9 +51,7 @@ test('the state of an import shows the check of the file, then its rows, then th
   ]);
 });
 
-test('one file is imported at a time: the same one again changes nothing, and another one is refused', {
-  tags: ['slow'],
-}, async () => {
+test('one file is imported at a time: the same one again changes nothing, and another one is refused', async () => {
   const imports = await openImportJob();
   const path = fileOf('export.csv', 'time,total\n2024-06-01T00:00:00Z,1\n');
   const request = { path, table: 'solar', mapping };

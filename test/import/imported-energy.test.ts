@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { summarizeImports } from '../../src/import/import-summary.ts';
@@ -29,9 +30,7 @@ function rowsOf(device: string, source: string, first: string, hours: number): s
 }
 const csv = (...rows: string[]) => `time,device,source,total,volt,note\n${rows.join('\n')}\n`;
 
-test('imports are listed, and their summary has the energy of their devices, sources and days once', {
-  tags: ['slow'],
-}, async () => {
+test('imports are listed, and their summary has the energy of their devices, sources and days once', async () => {
   const shard = await openTestShard();
   const workgroup = testWorkgroup({ timezone, energyStreams: streams });
   const options = { workgroup };

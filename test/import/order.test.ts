@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,9 +12,7 @@ import { tempDir } from '../support/temp-dir.ts';
 /** Larger than what one thread reads at a time, 8 MB. */
 const ROWS = 200_000;
 
-test('the rows of a large file are read in order, because resumed imports and repeated local times depend on it', {
-  tags: ['slow'],
-}, async () => {
+test('the rows of a large file are read in order, because resumed imports and repeated local times depend on it', async () => {
   const path = join(tempDir(), 'large.csv');
   const padding = 'x'.repeat(60);
   const lines = Array.from({ length: ROWS }, (_, row) => `01.01.2026 00:00;SN-1;${row};${padding}\n`);

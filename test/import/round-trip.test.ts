@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
@@ -66,7 +67,6 @@ const formats: Record<string, (rows: Row[]) => string | Promise<string>> = {
 
 test.each(Object.keys(formats))(
   'what is imported from %s reads back equal: times, devices, sources, values',
-  { tags: ['slow'] },
   async (format) => {
     const shard = await openTestShard();
     let before = 0;

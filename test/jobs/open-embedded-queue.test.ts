@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,9 +22,7 @@ const everyMinute = {
   job: { stage: 'export' as const, workgroupId: 'home' },
 };
 
-test('a queue refuses calls after its process was killed, and the next review opens another one', {
-  tags: ['slow'],
-}, async () => {
+test('a queue refuses calls after its process was killed, and the next review opens another one', async () => {
   await seedQueueImage(tempDir());
   const queues: EmbeddedQueue[] = [];
   const due = createDueJobs({

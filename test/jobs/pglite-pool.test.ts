@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEmbeddedPostgres } from '../../jobs/embedded-postgres.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,9 +76,7 @@ function ownerships(lines: JournalLine[]) {
 }
 
 describe.concurrent('workers that share Redis', () => {
-  test('spread the workgroups evenly, each with one owner at a time, and double no tick', {
-    tags: ['slow'],
-  }, async () => {
+  test('spread the workgroups evenly, each with one owner at a time, and double no tick', async () => {
     const workgroups = ['a', 'b', 'c', 'd'];
     const { options, read } = await setUp('spread', workgroups);
     const workers = await Promise.all([fleet.start(options), fleet.start(options)]);
@@ -111,7 +110,7 @@ describe.concurrent('workers that share Redis', () => {
     });
   });
 
-  test('ignore messages of Redis that they do not know', { tags: ['slow'] }, async () => {
+  test('ignore messages of Redis that they do not know', async () => {
     const { redis, options, read } = await setUp('unknown-messages', ['a']);
     const worker = await fleet.start(options);
     await until('it polls', () => polls(read('a')).length > 0);
@@ -125,9 +124,7 @@ describe.concurrent('workers that share Redis', () => {
     client.disconnect();
   });
 
-  test('take over all shards of a stopped worker at once, and not only in their next round', {
-    tags: ['slow'],
-  }, async () => {
+  test('take over all shards of a stopped worker at once, and not only in their next round', async () => {
     const { options, read } = await setUp('handover', ['a', 'b', 'c']);
     // The next round comes after 200 s, long after a test has given up waiting.
     const slow = { ...options, leaseMs: 1_000_000 };
@@ -146,7 +143,7 @@ describe.concurrent('workers that share Redis', () => {
     await second.stop();
   });
 
-  test('begin no stage after being stopped for longer than the lease', { tags: ['slow'] }, async () => {
+  test('begin no stage after being stopped for longer than the lease', async () => {
     const { options, read } = await setUp('paused', ['a']);
     const first = await fleet.start(options);
     await until('the first works', () => polls(read('a')).length > 2);
@@ -201,7 +198,6 @@ describe.concurrent('workers that share Redis', () => {
   });
 
   test('retry a stage that throws, report it, and keep only ids in Redis', {
-    tags: ['slow'],
     timeout: 240_000,
   }, async () => {
     const { redis, options, read } = await setUp('throwing', ['a']);
@@ -234,9 +230,7 @@ describe.concurrent('workers that share Redis', () => {
     expect(everything).not.toMatch(/4711\.5|secret-token|worker-process|at .*:\d+:\d+/);
   });
 
-  test('let an idle workgroup hibernate: nobody has its lease, and news or a request opens it in one of them', {
-    tags: ['slow'],
-  }, async () => {
+  test('let an idle workgroup hibernate: nobody has its lease, and news or a request opens it in one of them', async () => {
     const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
     options.hasNews = true;
     // Long enough that a workgroup that was opened is still open when the test looks, on a busy machine.
@@ -275,9 +269,7 @@ describe.concurrent('workers that share Redis', () => {
     client.disconnect();
   });
 
-  test('take over a workgroup that was open when its worker was killed, but not a workgroup that hibernated', {
-    tags: ['slow'],
-  }, async () => {
+  test('take over a workgroup that was open when its worker was killed, but not a workgroup that hibernated', async () => {
     const { options, read } = await setUp('killed', ['busy', 'asleep']);
     options.hasNews = true;
     options.idle = ['asleep'];
@@ -290,9 +282,7 @@ describe.concurrent('workers that share Redis', () => {
     expect(read('asleep')).toEqual([]);
   });
 
-  test('send a job to the worker that has the shard, and do it where it is if nobody has it', {
-    tags: ['slow'],
-  }, async () => {
+  test('send a job to the worker that has the shard, and do it where it is if nobody has it', async () => {
     const { redis, options, read } = await setUp('jobs', ['a']);
     options.hasNews = true;
     // A busy machine may renew a short lease too late, and then the other worker gets the shard.
@@ -323,7 +313,7 @@ describe.concurrent('workers that share Redis', () => {
     client.disconnect();
   });
 
-  test('stop at once when the running stage heeds its signal', { tags: ['slow'] }, async () => {
+  test('stop at once when the running stage heeds its signal', async () => {
     const { options, read } = await setUp('heeding', ['a']);
     options.behaviour = { poll: 'wait-for-abort' };
     const worker = await fleet.start(options);

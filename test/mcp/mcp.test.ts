@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -46,9 +47,7 @@ const overHttp = (url: URL, token: string) =>
     }),
   );
 
-test('the tools answer the same over HTTP and over standard input, in words with units', {
-  tags: ['slow'],
-}, async () => {
+test('the tools answer the same over HTTP and over standard input, in words with units', async () => {
   const at = energy();
   const token = await at.issue({ permissions: ['search:read'] });
   const tokenFile = join(at.cwd, 'assistant.token');
@@ -114,9 +113,7 @@ test('the tools answer the same over HTTP and over standard input, in words with
   expect(answers[1]).toEqual(answers[0]);
 });
 
-test('a token of device groups sees its devices only, and a revoked token ends', {
-  tags: ['slow'],
-}, async () => {
+test('a token of device groups sees its devices only, and a revoked token ends', async () => {
   const at = energy();
   const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['garage'] });
   const { call } = await overHttp(at.mcpUrl, token);

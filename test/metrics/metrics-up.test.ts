@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
@@ -190,26 +191,22 @@ describe('one role alone', () => {
     ['stream', ['wattline_stream_messages_received_total', 'wattline_http_request_duration_seconds']],
     ['worker', ['wattline_up_to_date', 'wattline_stage_duration_seconds']],
     ['report', ['wattline_http_request_duration_seconds']],
-  ] as const)(
-    'a %s has its own metrics, and the metrics of every process',
-    { tags: ['slow'] },
-    async (role, names) => {
-      const service = await createServiceProcess(await configOf(), role);
-      await service.start();
-      onTestFinished(async () => void (await service.stop()));
-      let found: Scrape | undefined;
-      await until('it has metrics', async () => {
-        found = await scrape(service).catch(() => undefined);
-        return found?.metrics.has(names[0]) ?? false;
-      });
-      const always = ['wattline_build_info', 'process_cpu_seconds_total'];
-      const own = ['wattline_stream_', 'wattline_up_to_date', 'wattline_http_'];
-      const shown = [...found!.metrics.keys()].filter((name) => name !== 'wattline_stream_retention_seconds');
-      expect(shown).toEqual(expect.arrayContaining([...always, ...names]));
-      for (const prefix of own.filter((one) => !names.some((name) => name.startsWith(one))))
-        expect(shown.filter((name) => name.startsWith(prefix))).toEqual([]);
-      expect(found!.value('wattline_build_info')).toBe(1);
-      expect(found!.samples.find(({ name }) => name === 'wattline_build_info')!.labels.roles).toBe(role);
-    },
-  );
+  ] as const)('a %s has its own metrics, and the metrics of every process', async (role, names) => {
+    const service = await createServiceProcess(await configOf(), role);
+    await service.start();
+    onTestFinished(async () => void (await service.stop()));
+    let found: Scrape | undefined;
+    await until('it has metrics', async () => {
+      found = await scrape(service).catch(() => undefined);
+      return found?.metrics.has(names[0]) ?? false;
+    });
+    const always = ['wattline_build_info', 'process_cpu_seconds_total'];
+    const own = ['wattline_stream_', 'wattline_up_to_date', 'wattline_http_'];
+    const shown = [...found!.metrics.keys()].filter((name) => name !== 'wattline_stream_retention_seconds');
+    expect(shown).toEqual(expect.arrayContaining([...always, ...names]));
+    for (const prefix of own.filter((one) => !names.some((name) => name.startsWith(one))))
+      expect(shown.filter((name) => name.startsWith(prefix))).toEqual([]);
+    expect(found!.value('wattline_build_info')).toBe(1);
+    expect(found!.samples.find(({ name }) => name === 'wattline_build_info')!.labels.roles).toBe(role);
+  });
 });

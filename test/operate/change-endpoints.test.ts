@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -213,9 +214,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('alerts that no channel receives are not snoozed and not seen, and the answer says why', {
-  tags: ['slow'],
-}, async () => {
+test('alerts that no channel receives are not snoozed and not seen, and the answer says why', async () => {
   const at = shared.of('filled');
   for (const [path, body] of [
     ['alerts/snooze', { condition: 'gap', minutes: 5 }],

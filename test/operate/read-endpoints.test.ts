@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StatusAnswer } from '../../src/operate/status-schema.ts';
 import { isFull, isSoak, WAIT_MS_MAX } from '../support/rounds.ts';
@@ -27,9 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => shared?.close());
 
-test('the status has one state with its reason, and the facts of the command line', {
-  tags: ['slow'],
-}, async () => {
+test('the status has one state with its reason, and the facts of the command line', async () => {
   const at = shared.of('states');
   await at.send([
     ...readings(GARAGE, ['2026-05-16T22:00:00Z', 1_000], ['2026-05-17T10:00:00Z', 2_000]),
@@ -83,9 +82,7 @@ test('the status needs a token for the whole workgroup', async () => {
   expect((await at.ask('PUT', 'status')).status).toBe(405);
 });
 
-test('devices, sites and meters have names and roles, and a token sees its own', {
-  tags: ['slow'],
-}, async () => {
+test('devices, sites and meters have names and roles, and a token sees its own', async () => {
   const at = shared.of('rows');
   const { devices } = await at.untilAnswer<{
     devices: Array<{ id: string; lastSeen: string | null; sources: unknown[] }>;
@@ -171,9 +168,7 @@ const siteOf = (path: string) => (/variance|reconciliation/.test(path) ? 'house'
 /** Answers about one thing: a state, settings, or the parts of one day. */
 const single = ['status', 'workgroup', 'daily-energy/explain'];
 
-test('every list of the OpenAPI description is also answered as rows, in the formats in turn', {
-  tags: ['slow'],
-}, async () => {
+test('every list of the OpenAPI description is also answered as rows, in the formats in turn', async () => {
   const at = shared.of('rows');
   await at.untilAnswer<{ devices: Array<{ sources: unknown[] }> }>('devices', ({ devices }) =>
     devices.some(({ sources }) => sources.length > 0),
@@ -222,9 +217,7 @@ interface Answer {
   setAside: unknown[];
 }
 
-test('rejected readings are grouped by reason with samples, cut to the devices of a token', {
-  tags: ['slow'],
-}, async () => {
+test('rejected readings are grouped by reason with samples, cut to the devices of a token', async () => {
   const at = shared.of('rejections');
   await at.send([
     ...readings(GARAGE, ['2026-05-17T08:00:00Z', 'n/a'], ['2026-05-17T09:00:00Z', 'n/a']),
@@ -287,9 +280,7 @@ const queries: Readonly<Record<string, string>> = {
   'sites/{site}/variance': `?startDate=${DAY}&endDate=${DAY}`,
 };
 
-test('every address below /orgs has an ETag, answers HEAD as GET without the body, and 304', {
-  tags: ['slow'],
-}, async () => {
+test('every address below /orgs has an ETag, answers HEAD as GET without the body, and 304', async () => {
   const at = shared.of('rows');
   await at.untilAnswer<Record<string, object>>(
     `daily-energy?startDate=${DAY}&endDate=${DAY}`,

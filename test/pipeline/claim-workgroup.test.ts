@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -23,9 +24,7 @@ const claimIn = (dataDir: string, store: ObjectStore | undefined) =>
     store,
   );
 
-test('without its bucket a workgroup is refused until its lake is complete, for example restored', {
-  tags: ['slow'],
-}, async () => {
+test('without its bucket a workgroup is refused until its lake is complete, for example restored', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const first = machine();
   const { owner, shard, grow } = await work(first, store);
@@ -67,9 +66,7 @@ test('the audit log says that an earlier commit was restored, because what came 
   ]);
 });
 
-test('a claim says whether readers must wait for the first copy, and a sound bucket leaves no entry', {
-  tags: ['slow'],
-}, async () => {
+test('a claim says whether readers must wait for the first copy, and a sound bucket leaves no entry', async () => {
   const { store } = sharedTwo();
   const dataDir = tempDir();
   expect((await claimIn(dataDir, store))?.rolledBack).toBeUndefined();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAudit } from '../../src/audit/audit.ts';
@@ -68,7 +69,6 @@ test.skipIf(!isSoak || s3Missing)('going back to an earlier commit is in the aud
 
 test.skipIf(s3Missing)(
   'a workgroup that cannot be opened is claimed once, not with each attempt',
-  { tags: ['slow'] },
   async () => {
     const bucket = await bucketForTest();
     await damageAfter(1, 'all', bucket);

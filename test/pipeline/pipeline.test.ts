@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -41,9 +42,7 @@ function land(pipeline: Pipeline, ask: Ask, answer = answerOf(0, 10)) {
   return pipeline.run('acme', 'land', { ask, answer }, [answer.bytes.buffer]);
 }
 
-test('answers are decoded and landed in the thread, and their bytes move there', {
-  tags: ['slow'],
-}, async () => {
+test('answers are decoded and landed in the thread, and their bytes move there', async () => {
   const dataDir = tempDir();
   const pipeline = startPipeline();
   expect(await pipeline.open(assignmentOf(dataDir))).toEqual({ epoch: 1n });
@@ -66,9 +65,7 @@ test('answers are decoded and landed in the thread, and their bytes move there',
   expect(row).toMatchObject({ other: '{"state":"run"}' });
 });
 
-test('answers that are handed over without a pause land in their order, once', {
-  tags: ['slow'],
-}, async () => {
+test('answers that are handed over without a pause land in their order, once', async () => {
   const pipeline = await openShared();
   const replies = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
@@ -99,9 +96,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('an answer that cannot be read moves no checkpoint and reports if a retry can help', {
-  tags: ['slow'],
-}, async () => {
+test('an answer that cannot be read moves no checkpoint and reports if a retry can help', async () => {
   const pipeline = await openShared();
   await land(pipeline, oldest, answerOf(0, 50));
   const cut = answerOf(50, 60);
@@ -120,7 +115,7 @@ test('an answer that cannot be read moves no checkpoint and reports if a retry c
   expect(await land(pipeline, at(50), answerOf(50, 60))).toMatchObject({ kind: 'delivered', messages: 10 });
 });
 
-test('workgroups share the thread and nothing else', { tags: ['slow'] }, async () => {
+test('workgroups share the thread and nothing else', async () => {
   const pipeline = await openShared(tempDir(), ['acme', 'globex']);
   await land(pipeline, oldest, answerOf(0, 50));
   expect(await pipeline.run('globex', 'status', undefined)).toMatchObject({
@@ -133,9 +128,7 @@ test('workgroups share the thread and nothing else', { tags: ['slow'] }, async (
 });
 
 describe('errors keep their class on the way', () => {
-  test('transient: another process has the file open, and the error names it', {
-    tags: ['slow'],
-  }, async () => {
+  test('transient: another process has the file open, and the error names it', async () => {
     const dataDir = tempDir();
     await openTestShard({ path: warehouseOf(dataDir) });
     const opening = openShared(dataDir);
@@ -146,7 +139,7 @@ describe('errors keep their class on the way', () => {
     });
   });
 
-  test('terminal: the file is of another workgroup', { tags: ['slow'] }, async () => {
+  test('terminal: the file is of another workgroup', async () => {
     const dataDir = tempDir();
     await (await openTestShard({ path: warehouseOf(dataDir), workgroupId: 'globex' })).close();
     const opening = openShared(dataDir);
@@ -175,9 +168,7 @@ describe('the thread ends without taking the process with it', () => {
     }
   });
 
-  test('a crash of the thread fails running operations, and the next thread continues from the checkpoint', {
-    tags: ['slow'],
-  }, async () => {
+  test('a crash of the thread fails running operations, and the next thread continues from the checkpoint', async () => {
     const child = spawn(
       process.execPath,
       [
@@ -201,7 +192,7 @@ describe('the thread ends without taking the process with it', () => {
   });
 });
 
-test('publishing ends early without a new generation if it is aborted', { tags: ['slow'] }, async () => {
+test('publishing ends early without a new generation if it is aborted', async () => {
   const pipeline = await openShared();
   await land(pipeline, oldest, answerOf(0, 1_000));
   await pipeline.run('acme', 'rollUp', undefined);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,7 +12,7 @@ import { pollSlice } from '../../src/pipeline/poll-slice.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { answerOf, assignmentOf } from './answers.ts';
 
-test('what has landed is reported, even if the next read fails', { tags: ['slow'] }, async () => {
+test('what has landed is reported, even if the next read fails', async () => {
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   onTestFinished(pipeline.close);
   await pipeline.open(assignmentOf(tempDir()));
@@ -36,7 +37,7 @@ test('what has landed is reported, even if the next read fails', { tags: ['slow'
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 5 });
 });
 
-test('no position is read twice if answers announce the next one', { tags: ['slow'] }, async () => {
+test('no position is read twice if answers announce the next one', async () => {
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   onTestFinished(pipeline.close);
   await pipeline.open(assignmentOf(tempDir()));
@@ -59,9 +60,7 @@ test('no position is read twice if answers announce the next one', { tags: ['slo
   expect(result).toMatchObject({ messages: 30, upToDate: true });
 });
 
-test('while the size of batches is reduced, each read uses the size that the pipeline has now', {
-  tags: ['slow'],
-}, async () => {
+test('while the size of batches is reduced, each read uses the size that the pipeline has now', async () => {
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   onTestFinished(pipeline.close);
   await pipeline.open(assignmentOf(tempDir()));
@@ -98,9 +97,7 @@ test('while the size of batches is reduced, each read uses the size that the pip
   expect(result).toMatchObject({ messages: 30, upToDate: true });
 });
 
-test('a server that asks for a wait is not read earlier, however often it has failed', {
-  tags: ['slow'],
-}, async () => {
+test('a server that asks for a wait is not read earlier, however often it has failed', async () => {
   const server = createServer((_, response) => response.writeHead(503, { 'Retry-After': '50' }).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest';
 import { createSocketSource, type SocketSource } from '../../src/client/socket-source.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -43,9 +44,7 @@ async function post(service: StreamService, count: number): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test('a slice with a socket stays at the head, lands new messages at once, and ends when it is aborted', {
-  tags: ['slow'],
-}, async () => {
+test('a slice with a socket stays at the head, lands new messages at once, and ends when it is aborted', async () => {
   // A timer of the server and the end of a wait bring no message.
   const clock = createTestClock();
   const { service, pipeline, source } = await startReading({ clock, socketTimer: clock.startTimer });
@@ -73,7 +72,7 @@ test('a slice with a socket stays at the head, lands new messages at once, and e
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 2_515 });
 });
 
-test('the next slice continues the same subscription at the checkpoint', { tags: ['slow'] }, async () => {
+test('the next slice continues the same subscription at the checkpoint', async () => {
   const { service, pipeline, source } = await startReading();
   for (const round of [1, 2]) {
     await post(service, 10);
@@ -92,7 +91,7 @@ test('the next slice continues the same subscription at the checkpoint', { tags:
   }
 });
 
-test('a warehouse that was opened anew is read to from its own checkpoint', { tags: ['slow'] }, async () => {
+test('a warehouse that was opened anew is read to from its own checkpoint', async () => {
   const { service, pipeline, source } = await startReading();
   await post(service, 10);
   const read = async (count: number) => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
@@ -5,9 +6,7 @@ import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 
-test('a message that the warehouse refuses again and again is set aside, and nothing behind it waits', {
-  tags: ['slow'],
-}, async () => {
+test('a message that the warehouse refuses again and again is set aside, and nothing behind it waits', async () => {
   const service = await createServiceProcess({
     logLevel: 'error',
     pipeline: { pollEvery: '200ms', rollupEvery: '200ms', publishEvery: '200ms' },

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -97,7 +98,7 @@ test.runIf(isSoak)('an upload while a snapshot is taken asks for another one, wh
   expect((await operations.snapshot(open, undefined)).sequence).toBe(sequence);
 });
 
-test('an upload is in a snapshot although the running snapshot failed', { tags: ['slow'] }, async () => {
+test('an upload is in a snapshot although the running snapshot failed', async () => {
   const { open, meanwhile, restoredCount } = await openWorkgroup();
   await upload(open);
   meanwhile(() => Promise.reject(new Error('the disk is full')));
@@ -131,7 +132,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('snapshots continue after an import that failed', { tags: ['slow'] }, async () => {
+test('snapshots continue after an import that failed', async () => {
   const { open, restoredCount } = await openWorkgroup();
   await importOf(open, undefined);
   await until('the import has failed', () =>

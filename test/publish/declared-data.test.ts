@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
@@ -93,9 +94,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('declared data is made again only if the configuration, the devices or the range of days change', {
-  tags: ['slow'],
-}, async () => {
+test('declared data is made again only if the configuration, the devices or the range of days change', async () => {
   const { publish, steps, declarations } = await openPublisher();
   const made = async (work: Promise<unknown>) => {
     await work;

@@ -1,3 +1,4 @@
+// @module-tag slow
 import {
   cpSync,
   existsSync,
@@ -92,7 +93,7 @@ test('an older copy of the warehouse publishes nothing, also after it has landed
   expect(entries(at.paths.root)).toEqual(before);
 });
 
-test('a write-ahead log that was cut off is found', { tags: ['slow'] }, async () => {
+test('a write-ahead log that was cut off is found', async () => {
   const dataDir = tempDir();
   const at = await open(dataDir);
   for (let batch = 0; batch < 6; batch++) await step(at);
@@ -111,7 +112,7 @@ test('a write-ahead log that was cut off is found', { tags: ['slow'] }, async ()
   });
 });
 
-test('a new warehouse beside the lake of a deleted one publishes nothing', { tags: ['slow'] }, async () => {
+test('a new warehouse beside the lake of a deleted one publishes nothing', async () => {
   const dataDir = tempDir();
   const first = await open(dataDir);
   await step(first);
@@ -131,9 +132,7 @@ test('a new warehouse beside the lake of a deleted one publishes nothing', { tag
   expect(await at.publish()).toMatchObject({ kind: 'published', sequence: 1 });
 });
 
-test('a warehouse without a batch is behind a lake of format 1 that has one', {
-  tags: ['slow'],
-}, async () => {
+test('a warehouse without a batch is behind a lake of format 1 that has one', async () => {
   const { shard, paths, publish, head } = await open(tempDir());
   await publish();
   const commit = await head();
@@ -152,9 +151,7 @@ test('a warehouse without a batch is behind a lake of format 1 that has one', {
   expect(compareWith('0')).toThrow(expect.objectContaining({ code: 'WarehouseBehindLake' }));
 });
 
-test('a warehouse that is deleted or replaced while it is open stops publishing', {
-  tags: ['slow'],
-}, async () => {
+test('a warehouse that is deleted or replaced while it is open stops publishing', async () => {
   const dataDir = tempDir();
   const at = await open(dataDir);
   await step(at);
@@ -171,7 +168,6 @@ test('a warehouse that is deleted or replaced while it is open stops publishing'
 
 test.each(['running', 'stopped'])(
   'a lake that is deleted while the worker is %s is missing',
-  { tags: ['slow'] },
   async (when) => {
     const dataDir = tempDir();
     let at = await open(dataDir);
@@ -196,9 +192,7 @@ test.each(['running', 'stopped'])(
   },
 );
 
-test('a lake that was restored to an older commit is found, while the worker runs and after it was stopped', {
-  tags: ['slow'],
-}, async () => {
+test('a lake that was restored to an older commit is found, while the worker runs and after it was stopped', async () => {
   const { dataDir, copy } = withOlderCopy('lake');
   const at = await open(dataDir);
   expect(await at.publish()).toEqual({ kind: 'unchanged', sequence: 2 });
@@ -214,9 +208,7 @@ test('a lake that was restored to an older commit is found, while the worker run
   await expect(again.publish()).rejects.toMatchObject(refused);
 });
 
-test('with an empty file new-lake a warehouse starts a new lake with everything that it has', {
-  tags: ['slow'],
-}, async () => {
+test('with an empty file new-lake a warehouse starts a new lake with everything that it has', async () => {
   const { dataDir, copy } = withOlderCopy('warehouse');
   replaceBy(copy, warehouseOf(dataDir));
   const at = await open(dataDir);
@@ -239,9 +231,7 @@ test('with an empty file new-lake a warehouse starts a new lake with everything 
   await expect(again.publish()).rejects.toMatchObject({ code: 'LakeMissing' });
 });
 
-test('a commit that was planned and never created is no obstacle, and a commit that was created is confirmed before the next one', {
-  tags: ['slow'],
-}, async () => {
+test('a commit that was planned and never created is no obstacle, and a commit that was created is confirmed before the next one', async () => {
   const dataDir = tempDir();
   const first = await open(dataDir);
   await step(first);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -25,9 +26,7 @@ const landing: fc.Arbitrary<Landing> = fc.record({
 });
 const one: Landing = { hoursAgo: 0, table: 'solar', count: 1, publishes: true };
 
-test('for any hours and publications, each message is in one file, and the period of the file contains it', {
-  tags: ['slow'],
-}, async () => {
+test('for any hours and publications, each message is in one file, and the period of the file contains it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(landing, { minLength: 6, maxLength: 14 }), async (landings) => {
       const at = await openFixture(tempDir(), createTestClock());

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
@@ -61,9 +62,7 @@ async function oldLake(hours = 4): Promise<string> {
 const TOTALS = `SELECT (SELECT count(*)::INTEGER FROM messages), (SELECT count(DISTINCT stream_offset)::INTEGER FROM messages),
   (SELECT sum(energy_wh)::INTEGER FROM interval_energy)`;
 
-test('a lake of format 1 is migrated, its old generations stay readable and leave in time', {
-  tags: ['slow'],
-}, async () => {
+test('a lake of format 1 is migrated, its old generations stay readable and leave in time', async () => {
   const dataDir = await oldLake();
   const at = await open(dataDir);
   const lake = await openLakeReader({ lakeDir: at.lakeDir });
@@ -162,9 +161,7 @@ test.runIf(isSoak)('killed at any moment, a migration loses and doubles nothing'
   expect(await at.analyse(TOTALS)).toEqual([[hours * 2 + 4, hours * 2 + 4, hours + 4]]);
 });
 
-test('an older copy of the warehouse, and a newer lake of format 1, are still distinguished by batches', {
-  tags: ['slow'],
-}, async () => {
+test('an older copy of the warehouse, and a newer lake of format 1, are still distinguished by batches', async () => {
   const dataDir = await oldLake();
   const at = await open(dataDir);
   await at.shard.transaction((connection) =>

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -40,9 +41,7 @@ function start(script: string, argument: string): Running {
   return { child, output: () => output, lines };
 }
 
-test('killed at any moment, the lake stays consistent for every reader and loses and doubles nothing', {
-  tags: ['slow'],
-}, async () => {
+test('killed at any moment, the lake stays consistent for every reader and loses and doubles nothing', async () => {
   const dataDir = tempDir();
   const reader = start('read-forever.ts', join(dataDir, 'lake'));
   await reader.lines('ready', 1);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -37,9 +38,7 @@ async function publishDay(at: Fixture, energyWh: number) {
 const DAYS = 'SELECT energy_wh::INTEGER FROM daily_energy';
 const shown = ({ paths }: Fixture) => analyse(join(paths.current, 'analytics.duckdb'), DAYS);
 
-test('current follows at once at first, then once a minute, and by a call without a publication', {
-  tags: ['slow'],
-}, async () => {
+test('current follows at once at first, then once a minute, and by a call without a publication', async () => {
   const at = await openOwnFixture();
   const { shard, lakeDir, clock, paths } = at;
   const renew = (isFinal = false) => renewCurrent(shard, { lakeDir, clock, isFinal });
@@ -67,9 +66,7 @@ test('current follows at once at first, then once a minute, and by a call withou
   expect(await shown(at)).toEqual([[4]]);
 });
 
-test('a publication that finds nothing new, and maintenance, renew what is due; a clock that was set back delays nothing', {
-  tags: ['slow'],
-}, async () => {
+test('a publication that finds nothing new, and maintenance, renew what is due; a clock that was set back delays nothing', async () => {
   const at = await openOwnFixture();
   await publishDay(at, 1);
   await publishDay(at, 2);
@@ -92,7 +89,7 @@ test('a publication that finds nothing new, and maintenance, renew what is due; 
   expect(await readCurrent(at.paths)).toBe(4);
 });
 
-test('a tree changes by the difference, and only when it is the oldest', { tags: ['slow'] }, async () => {
+test('a tree changes by the difference, and only when it is the oldest', async () => {
   const at = await openOwnFixture();
   for (const month of ['2026-09', '2026-10', '2026-11'])
     await storeDays(at.shard, [{ day: `${month}-15`, device: 1, energyWh: 1 }]);
@@ -150,9 +147,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('views may be attached under any name, beside a database with the same names', {
-  tags: ['slow'],
-}, async () => {
+test('views may be attached under any name, beside a database with the same names', async () => {
   const at = await openOwnFixture();
   await publishDay(at, 1);
   const instance = await DuckDBInstance.create(':memory:');
@@ -168,9 +163,7 @@ test('views may be attached under any name, beside a database with the same name
   ]);
 });
 
-test('a filter on a partition reads only its files, by the views and by the folders', {
-  tags: ['slow'],
-}, async () => {
+test('a filter on a partition reads only its files, by the views and by the folders', async () => {
   const at = await openOwnFixture();
   await addSeries(at.shard, 1, 1, 'inverter');
   for (let step = 0; step < 6; step++) {
@@ -200,9 +193,7 @@ test('a filter on a partition reads only its files, by the views and by the fold
   }).toEqual({ all: 6, table: 3, hour: 1, month: 1, days: 2, folderMonth: 1, folderHour: 2 });
 });
 
-test('a worker that closes a workgroup leaves current at the newest generation', {
-  tags: ['slow'],
-}, async () => {
+test('a worker that closes a workgroup leaves current at the newest generation', async () => {
   const config = configSchema.parse({ workgroups: [{ id: 'home' }] });
   const assignment = assignmentOf({ ...config, dataDir: tempDir() }, config.workgroups[0]!);
   const open = await openAssignment(assignment, createTestClock(), silentLogger);

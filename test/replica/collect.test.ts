@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RestorableCommit } from '../../src/backup/stored-commits.ts';
@@ -32,7 +33,7 @@ function droppedSince(earlier: ReplicaCommit, later: ReplicaCommit): string[] {
   return dropped;
 }
 
-test('objects that no commit names are deleted after a day', { tags: ['slow'] }, async () => {
+test('objects that no commit names are deleted after a day', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -45,9 +46,7 @@ test('objects that no commit names are deleted after a day', { tags: ['slow'] },
   expect(await keysOf(store, 'files/')).toEqual(named.filter((key) => key.startsWith('files/')).sort());
 });
 
-test('a commit is complete for a day after it was the newest one, and its key stays for a week', {
-  tags: ['slow'],
-}, async () => {
+test('a commit is complete for a day after it was the newest one, and its key stays for a week', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -66,9 +65,7 @@ test('a commit is complete for a day after it was the newest one, and its key st
   expect((await keysOf(store, 'commits/')).length).toBe(3);
 });
 
-test('a commit that was the newest one a moment ago stays complete, even if it is old', {
-  tags: ['slow'],
-}, async () => {
+test('a commit that was the newest one a moment ago stays complete, even if it is old', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -80,9 +77,7 @@ test('a commit that was the newest one a moment ago stays complete, even if it i
   expect(await keysOf(store)).toEqual(expect.arrayContaining(dropped));
 });
 
-test('a new owner reads the commits of the owners before it, and keeps what they name', {
-  tags: ['slow'],
-}, async () => {
+test('a new owner reads the commits of the owners before it, and keeps what they name', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());
@@ -95,9 +90,7 @@ test('a new owner reads the commits of the owners before it, and keeps what they
   expect(await keysOf(store)).toEqual(expect.arrayContaining(dropped));
 });
 
-test('an owner that was replaced deletes nothing, and neither does one without a generation', {
-  tags: ['slow'],
-}, async () => {
+test('an owner that was replaced deletes nothing, and neither does one without a generation', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await store.put(unnamed.key, unnamed.content);
@@ -109,9 +102,7 @@ test('an owner that was replaced deletes nothing, and neither does one without a
   expect(await keysOf(store)).toContain(unnamed.key);
 });
 
-test('an owner that is replaced while it collects deletes nothing of the later owner', {
-  tags: ['slow'],
-}, async () => {
+test('an owner that is replaced while it collects deletes nothing of the later owner', async () => {
   const store = folderStore();
   let meanwhile = async () => {};
   const watched: FolderStore = {
@@ -131,9 +122,7 @@ test('an owner that is replaced while it collects deletes nothing of the later o
   expect(await keysOf(store)).toContain(unnamed.key);
 });
 
-test('a collection is due an hour after the last one of any owner, or if the clock was set back', {
-  tags: ['slow'],
-}, async () => {
+test('a collection is due an hour after the last one of any owner, or if the clock was set back', async () => {
   const store = folderStore();
   const clock = createTestClock();
   const a = await work(machine(), store, clock);
@@ -156,9 +145,7 @@ test('a collection is due an hour after the last one of any owner, or if the clo
   expect(dueLater).toEqual([false, true, true]);
 });
 
-test('a collection that fails is logged, and the next commit does not fail with it', {
-  tags: ['slow'],
-}, async () => {
+test('a collection that fails is logged, and the next commit does not fail with it', async () => {
   const store = folderStore();
   const failing: FolderStore = {
     ...store,
@@ -188,9 +175,7 @@ test('a collection that fails is logged, and the next commit does not fail with 
   expect(await owner.mirror(await grow())).toMatchObject({ kind: 'mirrored' });
 });
 
-test('what was uploaded for a commit that failed is uploaded again after it was deleted', {
-  tags: ['slow'],
-}, async () => {
+test('what was uploaded for a commit that failed is uploaded again after it was deleted', async () => {
   const store = folderStore();
   const on = machine();
   const a = await work(on, store);
@@ -227,7 +212,7 @@ test.runIf(isSoak)(
 );
 
 describe.each(stores)('collecting in a $kind', ({ open }) => {
-  test('deletes what is unnamed and keeps what a restore needs', { tags: ['slow'] }, async () => {
+  test('deletes what is unnamed and keeps what a restore needs', async () => {
     const store = await open();
     const a = await work(machine(), store);
     await store.put(unnamed.key, unnamed.content);

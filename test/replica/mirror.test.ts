@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Clock, DAY_MS, systemClock } from '../../src/lib/time.ts';
@@ -48,9 +49,7 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
     expect(network.puts).toEqual([]);
   });
 
-  test('a commit is found by its nonce if its answers are lost, and later commits follow it', {
-    tags: ['slow'],
-  }, async () => {
+  test('a commit is found by its nonce if its answers are lost, and later commits follow it', async () => {
     const { network, store, direct } = await proxied();
     const a = await work(machine(), store);
     network.fateOf = (path) => (path.includes('/commits/') ? 'lose' : 'pass');
@@ -123,9 +122,7 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
   });
 });
 
-test('a file that was deleted meanwhile is a reason to try again with a later generation', {
-  tags: ['slow'],
-}, async () => {
+test('a file that was deleted meanwhile is a reason to try again with a later generation', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const on = machine();
   const a = await work(on, store);
@@ -137,7 +134,7 @@ test('a file that was deleted meanwhile is a reason to try again with a later ge
   expect(entriesOf(on.root)).not.toContain('staging.part');
 });
 
-test('a generation of a later owner of the warehouse is refused', { tags: ['slow'] }, async () => {
+test('a generation of a later owner of the warehouse is refused', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const a = await work(machine(), store);
   const generation = { ...(await a.grow()), ownerEpoch: '2' };
@@ -145,9 +142,7 @@ test('a generation of a later owner of the warehouse is refused', { tags: ['slow
   expect(await keysOf(store, 'files/')).toEqual([]);
 });
 
-test('a process that was stopped until the keys of later commits were deleted creates nothing that counts', {
-  tags: ['slow'],
-}, async () => {
+test('a process that was stopped until the keys of later commits were deleted creates nothing that counts', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   let passedMs = 0;
   const clock: Clock = { now: () => systemClock.now() + passedMs };

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -65,7 +66,6 @@ async function handedOver(store: ObjectStore) {
 
 test.each(stores)(
   'a prepared successor of a $kind fetches only the last pack, and has the same warehouse',
-  { tags: ['slow'] },
   async ({ open }) => {
     const store = await open();
     const { next, content, last, prepared } = await handedOver(store);
@@ -91,7 +91,7 @@ test.runIf(isSoak)('a prepared warehouse that is damaged is mended', async () =>
   expect(await contentOf(next, store)).toEqual(content);
 });
 
-test('a prepared pack that is damaged is not used, and rolls nothing back', { tags: ['slow'] }, async () => {
+test('a prepared pack that is damaged is not used, and rolls nothing back', async () => {
   const store = openFolder();
   const { next, content, last, prepared } = await handedOver(store);
   truncateSync(prepared.warehouse, 0);
@@ -120,7 +120,7 @@ test.runIf(isSoak)('files that were prepared long ago, or of a later commit, cha
   expect(await contentOf(late, store)).toEqual(content);
 });
 
-test('a small warehouse, and a new workgroup, are not fetched', { tags: ['slow'] }, async () => {
+test('a small warehouse, and a new workgroup, are not fetched', async () => {
   const store = openFolder();
   expect(await prepare(machine(), store)).toBeUndefined();
   const a = await work(machine(), store);
@@ -130,9 +130,7 @@ test('a small warehouse, and a new workgroup, are not fetched', { tags: ['slow']
   expect(existsSync(preparedAt(next.warehousePath, next.root).warehouse)).toBe(false);
 });
 
-test('what a killed process has prepared is removed at the next start, and nothing else', {
-  tags: ['slow'],
-}, async () => {
+test('what a killed process has prepared is removed at the next start, and nothing else', async () => {
   const store = openFolder();
   const { next, prepared } = await handedOver(store);
   writeFileSync(`${prepared.warehouse}.restoring`, 'x');
@@ -143,7 +141,7 @@ test('what a killed process has prepared is removed at the next start, and nothi
   expect(entriesOf(next.lakeDir)).toEqual(['other']);
 });
 
-test('an interrupted preparation leaves nothing', { tags: ['slow'] }, async () => {
+test('an interrupted preparation leaves nothing', async () => {
   const store = openFolder();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow(500));

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { backupLake } from '../../src/backup/backup-lake.ts';
@@ -80,7 +81,7 @@ test.runIf(isSoak).each([
   },
 );
 
-test('a backup does not replace the data of a bucket without force', { tags: ['slow'] }, async () => {
+test('a backup does not replace the data of a bucket without force', async () => {
   const { options } = await backupOf(3);
   const store = folderStore();
   const a = await work(machine(), store);
@@ -92,9 +93,7 @@ test('a backup does not replace the data of a bucket without force', { tags: ['s
   expect(await keysOf(store)).toEqual(keys);
 });
 
-test('a copy that loses its objects is made three times, and any other failure ends the restore at once', {
-  tags: ['slow'],
-}, async () => {
+test('a copy that loses its objects is made three times, and any other failure ends the restore at once', async () => {
   const { options } = await backupOf(3);
   const store = folderStore();
   const puts = new Map<string, number>();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -92,7 +93,7 @@ async function grow({ shard, snapshot }: Working, lake: Parameters<typeof publis
 }
 
 describe.each(stores)('a lake in a $kind', ({ open }) => {
-  test('is taken over without its files, and copied newest first', { tags: ['slow'] }, async () => {
+  test('is taken over without its files, and copied newest first', async () => {
     const store = await open();
     const at = await takenOver(store);
     const { paths, lake, second, generation } = at;
@@ -140,7 +141,6 @@ test.runIf(isSoak)('only files that are here are merged, and the others later', 
 });
 
 test('a fill that was stopped or killed anywhere continues with the missing files', {
-  tags: ['slow'],
   timeout: 240_000,
 }, async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
@@ -196,7 +196,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('a file that no generation needs any more is not waited for', { tags: ['slow'] }, async () => {
+test('a file that no generation needs any more is not waited for', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const at = await takenOver(store);
   const { paths, lake, second, generation } = at;

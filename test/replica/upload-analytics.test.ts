@@ -1,3 +1,4 @@
+// @module-tag slow
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -168,9 +169,7 @@ test.runIf(isSoak)('views follow at most once an hour, and at the end, if files 
   expect(await at.views()).toHaveLength(4);
 });
 
-test('views of files that do not change are uploaded again before their commit is old', {
-  tags: ['slow'],
-}, async () => {
+test('views of files that do not change are uploaded again before their commit is old', async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();
@@ -184,7 +183,7 @@ test('views of files that do not change are uploaded again before their commit i
   expect(await at.views()).toHaveLength(2);
 });
 
-test('a failed upload is no error, and the next one waits for ten minutes', { tags: ['slow'] }, async () => {
+test('a failed upload is no error, and the next one waits for ten minutes', async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();
@@ -197,9 +196,7 @@ test('a failed upload is no error, and the next one waits for ten minutes', { ta
   expect(await at.views()).toHaveLength(1);
 });
 
-test('views wait until the lake has all its files, and not longer if the clock is set back', {
-  tags: ['slow'],
-}, async () => {
+test('views wait until the lake has all its files, and not longer if the clock is set back', async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { type MessageBatch, readMessages } from '../../src/report-client/read-messages.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
@@ -30,9 +31,7 @@ const valuesOf = (batches: readonly MessageBatch[]) =>
     messages.map((message) => (message.kind === 'telemetry' ? message.data.value : message.kind)),
   );
 
-test('a program gets each message once and in order, and continues at its position', {
-  tags: ['slow'],
-}, async () => {
+test('a program gets each message once and in order, and continues at its position', async () => {
   const service = await startStreamService();
   // A batch without messages would only wake the program.
   expect(await read(service)).toEqual([]);
@@ -45,7 +44,7 @@ test('a program gets each message once and in order, and continues at its positi
   expect(valuesOf(await read(service, position))).toEqual([4]);
 });
 
-test('a program learns of lost messages, even if no message follows them', { tags: ['slow'] }, async () => {
+test('a program learns of lost messages, even if no message follows them', async () => {
   const clock = createTestClock();
   const service = await startStreamService({ clock, retentionMs: 60_000 });
   await post(service, [1]);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
@@ -43,9 +44,7 @@ async function openMeter() {
   return { ...at, workgroup, read };
 }
 
-test('two registers of one message are two sources, each with its role, in days, balance and lake', {
-  tags: ['slow'],
-}, async () => {
+test('two registers of one message are two sources, each with its role, in days, balance and lake', async () => {
   const at = await openMeter();
   const range = `startDate=${DAY}&endDate=${DAY}`;
   expect(await at.read(`daily-energy?${range}&groupBy=source`)).toEqual({

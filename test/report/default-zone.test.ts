@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -80,7 +81,7 @@ async function energies(at: MeterFixture, more = '') {
   };
 }
 
-test("every report uses the days of the workgroup's zone by default", { tags: ['slow'] }, async () => {
+test("every report uses the days of the workgroup's zone by default", async () => {
   const at = await openLondon();
   const found = await energies(at);
   expect(Object.keys(found)).toHaveLength(10);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { addSeries, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -14,7 +15,7 @@ async function details(at: ReportFixture, query: string, token = at.token) {
   return (await response.json()) as Record<string, Record<string, Record<string, unknown>>>;
 }
 
-test('a day tells how it was read, its quality and its version', { tags: ['slow'] }, async () => {
+test('a day tells how it was read, its quality and its version', async () => {
   const at = await openReport();
   const streams = [
     { table: 't', field: 'e', method: 'total_energy', unit: 'Wh', maxPower: '10 kW' },
@@ -63,9 +64,7 @@ test('a day tells how it was read, its quality and its version', { tags: ['slow'
   ).toEqual([[1_160n, 'total_energy', 'reset', 1, 'restated', 2, 1]]);
 });
 
-test('a device tells the worst of its sources, or of its total source alone', {
-  tags: ['slow'],
-}, async () => {
+test('a device tells the worst of its sources, or of its total source alone', async () => {
   const at = await openReport({ devices: [{ id: deviceId(2), totalSource: 'meter' }] });
   for (const [index, [device, source]] of (
     [

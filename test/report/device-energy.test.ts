@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { addDays, DAY_MS } from '../../src/lib/time.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
@@ -106,9 +107,7 @@ const expected: Record<string, Record<string, [wh: number | null, ...flags: stri
   },
 };
 
-test('energy of different roles is never added: report, details, profile, lake and meters agree', {
-  tags: ['slow'],
-}, async () => {
+test('energy of different roles is never added: report, details, profile, lake and meters agree', async () => {
   const at = devices();
   const energyOf = (day: string) =>
     Object.fromEntries(
@@ -183,9 +182,7 @@ test('by source nothing has changed, and nothing is flagged', async () => {
   expect(headers.get('Wattline-Flags')).toBeNull();
 });
 
-test('the lake lists the sources that count, with their days and the reason', {
-  tags: ['slow'],
-}, async () => {
+test('the lake lists the sources that count, with their days and the reason', async () => {
   const at = devices();
   expect(
     await at.analyse(
@@ -210,7 +207,7 @@ test('the lake lists the sources that count, with their days and the reason', {
   ]);
 });
 
-test('the energy of devices adds up to the workgroup', { tags: ['slow'] }, async () => {
+test('the energy of devices adds up to the workgroup', async () => {
   const at = devices();
   const rows = await at.analyse(
     `SELECT day::VARCHAR, scope, production_wh::DOUBLE, consumption_wh::DOUBLE, grid_export_wh::DOUBLE, to_json(computed)::VARCHAR
@@ -238,7 +235,7 @@ test('the energy of devices adds up to the workgroup', { tags: ['slow'] }, async
 });
 
 // This test comes last, because it changes the roles.
-test('other roles write no energy anew, and hold with the next generation', { tags: ['slow'] }, async () => {
+test('other roles write no energy anew, and hold with the next generation', async () => {
   const at = devices();
   const before = (await at.head()).files;
   const roles = workgroupSchema.parse({

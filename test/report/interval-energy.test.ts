@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
@@ -63,9 +64,7 @@ const changes = [
 describe.each(sampled(changes, 4))(
   'the profiles of %s from %s to %s',
   (timezone, startDate, endDate, intervals) => {
-    test('have every interval of each day, and add up to the report exactly', {
-      tags: ['slow'],
-    }, async () => {
+    test('have every interval of each day, and add up to the report exactly', async () => {
       const at = await openReport({ timezone });
       const noon = Date.parse(`${startDate}T12:00:00Z`);
       await publishReadings(at, timezone, [
@@ -110,7 +109,7 @@ test.each(
     ],
     2,
   ),
-)('the intervals of %s are the same in the days of %s', { tags: ['slow'] }, async (timezone, other) => {
+)('the intervals of %s are the same in the days of %s', async (timezone, other) => {
   const at = await openReport({ timezone });
   const first = Date.UTC(2026, 2, 20);
   await publishReadings(at, timezone, [
@@ -183,9 +182,7 @@ test('energy that is known at one instant only has its interval, although no mea
   expect(day!.energyWh).toEqual({ [deviceId(7)]: [3, ...Array.from({ length: 95 }, () => null)] });
 });
 
-test('with `top` the series with most energy come first, and the others are added up', {
-  tags: ['slow'],
-}, async () => {
+test('with `top` the series with most energy come first, and the others are added up', async () => {
   const at = november();
   for (const grouping of ['', '&groupBy=source', '&groupBy=source&timezone=Asia/Kolkata']) {
     const range = `startDate=2026-11-18&endDate=2026-11-18${grouping}`;
@@ -207,9 +204,7 @@ test('with `top` the series with most energy come first, and the others are adde
   }
 });
 
-test('days without energy have an empty profile, and so has everything before the first publication', {
-  tags: ['slow'],
-}, async () => {
+test('days without energy have an empty profile, and so has everything before the first publication', async () => {
   const at = await openReport({ timezone: 'Pacific/Apia' });
   // The day that Samoa left out.
   const range = 'startDate=2011-12-29&endDate=2011-12-31';

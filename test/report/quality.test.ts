@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
@@ -12,7 +13,6 @@ interface Quality {
 }
 
 test('quality has the same days as the details, and null without a day', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const at = await openReport({ devices: [{ id: deviceId(2), name: 'roof' }] });
@@ -56,7 +56,7 @@ test('quality has the same days as the details, and null without a day', {
   });
 });
 
-test('the quality of 400 devices and 366 days is below 1 MB', { tags: ['slow'], timeout }, async () => {
+test('the quality of 400 devices and 366 days is below 1 MB', { timeout }, async () => {
   const at = await openReport();
   const days = Array.from({ length: 366 }, (_, index) => addDays('2025-06-01', index));
   // Many different kinds of days.
@@ -85,7 +85,6 @@ test('the quality of 400 devices and 366 days is below 1 MB', { tags: ['slow'], 
 });
 
 test('daily energy is added up by month and year, over days of the range alone', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const at = await openReport();

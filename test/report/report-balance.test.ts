@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
@@ -41,9 +42,7 @@ const first = {
 
 const usual = shared(() => openBalance(home, days, energies));
 
-test('a balance by interval, day, month and year equals the one of the lake', {
-  tags: ['slow'],
-}, async () => {
+test('a balance by interval, day, month and year equals the one of the lake', async () => {
   const at = usual();
   const told = await at.ask(`balance?${range}`);
   expect(told).toEqual({
@@ -121,9 +120,7 @@ test('days can be of any zone, and the whole range adds up to the same in every 
   expect(kolkata['2026-05-21']).toMatchObject({ gridImportWh: 70, flags: [], coverage: 1 });
 });
 
-test('a device or a site is balanced by itself, by name or id, with signs and without other devices', {
-  tags: ['slow'],
-}, async () => {
+test('a device or a site is balanced by itself, by name or id, with signs and without other devices', async () => {
   const at = await openBalance(
     {
       ...home,
@@ -212,9 +209,7 @@ test('a device or a site is balanced by itself, by name or id, with signs and wi
   ]);
 });
 
-test('a workgroup of several sites does not set them off against each other', {
-  tags: ['slow'],
-}, async () => {
+test('a workgroup of several sites does not set them off against each other', async () => {
   const energy = [
     { device: inverter, source: 'pv', wh: { '2026-05-20T10:00:00Z': 800 } },
     { device: heat, source: 'load', wh: { '2026-05-20T10:00:00Z': 500 } },

@@ -1,12 +1,11 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { dailyEnergy } from '../../src/report/daily-energy.ts';
 import { type DayQuery, dayReportJson } from '../../src/report/day-report.ts';
 import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { openReport } from './report-fixture.ts';
 
-test('an answer has at most its maximum of days of devices and sources, over all months', {
-  tags: ['slow'],
-}, async () => {
+test('an answer has at most its maximum of days of devices and sources, over all months', async () => {
   const at = await openReport();
   await storeDays(
     at.shard,

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
@@ -61,7 +62,6 @@ function countOpen(name: string): number {
 
 test.each(['/large.js', '/docs/static/swagger-ui-bundle.js'])(
   'callers without a token who do not read %s share its bytes, and keep no file open',
-  { tags: ['slow'] },
   async (path) => {
     const port = await serve();
     await ask(port, path);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
@@ -19,9 +20,7 @@ async function lastBatches(shard: Shard, site: EnergySite): Promise<number[]> {
   return last;
 }
 
-test('a call processes half a million readings if few streams read the messages, and 250,000 messages in any case', {
-  tags: ['slow'],
-}, async () => {
+test('a call processes half a million readings if few streams read the messages, and 250,000 messages in any case', async () => {
   const sizes = [
     { site: siteOf('one'), last: [4, 8, 9] },
     { site: siteOf('one', 'two'), last: [2, 4, 6, 8, 9] },

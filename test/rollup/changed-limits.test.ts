@@ -1,3 +1,4 @@
+// @module-tag slow
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -112,9 +113,7 @@ const waitingOf = (shard: Shard) =>
 const rolledUpOf = async (shard: Shard) =>
   (await shard.read((connection) => readStageProgress(connection, workgroup))).rolledUpBatchId;
 
-test('a changed limit is applied to some devices in each call, and new batches are read in between', {
-  tags: ['slow'],
-}, async () => {
+test('a changed limit is applied to some devices in each call, and new batches are read in between', async () => {
   const path = join(tempDir(), 'moved.duckdb');
   let shard = await beforeTheBusyDay(path);
   const before = await rowsOf(shard, DAYS);
@@ -162,9 +161,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('if settings change while devices wait, everything is computed in one call', {
-  tags: ['slow'],
-}, async () => {
+test('if settings change while devices wait, everything is computed in one call', async () => {
   const elsewhere = { ...site, timezone: 'Asia/Tokyo' };
   const atOnce = await beforeTheBusyDay();
   await rollUpSite(atOnce, elsewhere);

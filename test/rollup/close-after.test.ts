@@ -1,3 +1,4 @@
+// @module-tag slow
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -73,9 +74,7 @@ test('another closeAfter changes no day by itself', async () => {
   }
 });
 
-test('a longer closeAfter applies from now on: limits of days that ended within it follow from later days too', {
-  tags: ['slow'],
-}, async () => {
+test('a longer closeAfter applies from now on: limits of days that ended within it follow from later days too', async () => {
   const shard = await afterThreeDays();
   await rollUpDay(shard, 4, 10);
   expect(await firstDayOf(shard)).toEqual({ flags: 0, version: 3, status: 'restated' });
@@ -99,7 +98,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('without a change, a closed day keeps its limits', { tags: ['slow'] }, async () => {
+test('without a change, a closed day keeps its limits', async () => {
   const shard = await afterThreeDays();
   for (const number of [4, 5]) await rollUpDay(shard, number, 2);
   expect(await firstDayOf(shard)).toEqual(spiked);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -18,9 +19,7 @@ const at = (minute: number, total: number) => ({
   data: { total },
 });
 
-test('a roll-up with nothing to do runs no statement, until something is written', {
-  tags: ['slow'],
-}, async () => {
+test('a roll-up with nothing to do runs no statement, until something is written', async () => {
   const lakeDir = tempDir();
   const shard = await openTestShard({ folders: [lakeDir] });
   const isIdle = async (own = site, nowMs?: number) =>
@@ -78,9 +77,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('the roll-up after a restatement keeps the bound settings, and restates nothing', {
-  tags: ['slow'],
-}, async () => {
+test('the roll-up after a restatement keeps the bound settings, and restates nothing', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);
   const first = await statementsOf(() => rollUpSite(shard, site));
@@ -95,9 +92,7 @@ test('the roll-up after a restatement keeps the bound settings, and restates not
   expect(await energyByDay(shard)).toEqual({ '2026-11-20': 70 });
 });
 
-test('days are closed by the first roll-up after midnight, and not looked for by the others of its day', {
-  tags: ['slow'],
-}, async () => {
+test('days are closed by the first roll-up after midnight, and not looked for by the others of its day', async () => {
   const shard = await openTestShard();
   const startMs = Date.UTC(2030, 0, 1);
   const rollUpAt = async (minute: number, nowMs: number) => {
@@ -131,9 +126,7 @@ test.runIf(isSoak)('a roll-up notices writes of other connections and transactio
   expect(await energyByDay(shard)).toEqual({ '2026-11-20': 50 });
 });
 
-test('after another worker has taken the shard, a roll-up with work throws StaleOwnerError', {
-  tags: ['slow'],
-}, async () => {
+test('after another worker has taken the shard, a roll-up with work throws StaleOwnerError', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);
   await rollUpSite(shard, site);

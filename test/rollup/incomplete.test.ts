@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -23,7 +24,7 @@ async function daysOf(shard: Shard) {
   return rows.map(({ day, source, incomplete, version }) => [day, source, incomplete, version]);
 }
 
-test('a day is incomplete until each declared source has energy', { tags: ['slow'] }, async () => {
+test('a day is incomplete until each declared source has energy', async () => {
   const shard = await openTestShard();
   await read(shard, 'a', ['01', 0], ['02', 1000], ['03', 2000]);
   await read(shard, 'b', ['01', 0], ['02', 500]);
@@ -48,9 +49,7 @@ test('a day is incomplete until each declared source has energy', { tags: ['slow
   ]);
 });
 
-test('declaring the sources of a device afterwards looks at all its days again', {
-  tags: ['slow'],
-}, async () => {
+test('declaring the sources of a device afterwards looks at all its days again', async () => {
   const shard = await openTestShard();
   await read(shard, 'a', ['01', 0], ['02', 1000]);
   await rollUpSite(shard, undeclared);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { sampled } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -36,7 +37,6 @@ test.each(
   ),
 )(
   'a rise is judged again where a late reading says how long the register had stood still, though no break changes: %s',
-  { tags: ['slow'] },
   async (_when, readings) => {
     const events =
       'SELECT kind, from_ms::DOUBLE AS from_ms, to_ms::DOUBLE AS to_ms FROM energy_event ORDER BY ALL';

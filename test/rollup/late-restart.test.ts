@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
@@ -43,9 +44,7 @@ async function rolledUpEach(batches: ReadonlyArray<readonly CaseReading[]>) {
   return shard;
 }
 
-test('a restart later on a day shows that the register continued the evening before', {
-  tags: ['slow'],
-}, async () => {
+test('a restart later on a day shows that the register continued the evening before', async () => {
   const oneByOne = await rolledUpEach([late.slice(0, 2), ...inParts(late.slice(2, 5))]);
   // Until then, it can have restarted at midnight: 16 kW for half an hour.
   expect(await energyByDay(oneByOne)).toEqual({ '2026-06-01': 8000, '2026-06-02': 8100 });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
@@ -53,9 +54,7 @@ const touchedOf = async (shard: Shard) =>
   ).map(({ low, high }) => [low, high]);
 const limitsOf = (shard: Shard) => rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL');
 
-test('sources that were silent for long are computed one after another, and other devices do not wait', {
-  tags: ['slow'],
-}, async () => {
+test('sources that were silent for long are computed one after another, and other devices do not wait', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [...silent(START_MS, 0), reading(GOOD, END_MS - HOUR_MS, 0)]);
   await rollUpSite(shard, bounded);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { deviceId } from '../support/messages.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -46,9 +47,7 @@ function readingsOf({ device, registerHours, growthWh, powerHours, powerW }: Dev
   }));
 }
 
-test('a day is read from the register, unless it stands still beside power or power covers much more', {
-  tags: ['slow'],
-}, async () => {
+test('a day is read from the register, unless it stands still beside power or power covers much more', async () => {
   const days = everyDeviceDay();
   const shard = await openTestShard();
   await landReadings(shard, days.flatMap(readingsOf));

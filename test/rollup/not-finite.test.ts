@@ -1,10 +1,9 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
-test('numbers that are not finite, as floats of the wire, are set aside and poison no sum', {
-  tags: ['slow'],
-}, async () => {
+test('numbers that are not finite, as floats of the wire, are set aside and poison no sum', async () => {
   const shard = await openTestShard();
   const values = [1_000, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 3_000];
   await landReadings(

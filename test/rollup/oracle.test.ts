@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
@@ -160,7 +161,7 @@ function validOf(one: Clear, { readings }: RandomStream): OracleReading[] {
 
 test.each(sampled(nights, 2))(
   'energy of every method is in %s what the rules say, worked out without the roll-up',
-  { tags: ['slow'], timeout: 600_000 },
+  { timeout: 600_000 },
   async (timezone, startMs) => {
     const named = Object.values(clear)
       .flat()

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -54,7 +55,6 @@ async function land(shard: Shard, messages: ReadonlyArray<Record<string, unknown
 }
 
 test('a healthy device is exact and published after each post, with any poison beside it and through restarts', {
-  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   await fc.assert(

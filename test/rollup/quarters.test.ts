@@ -1,10 +1,9 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { landReadings, rollUpSite } from './rollup-fixture.ts';
 
-test('a quarter of an hour tells the least power of growing registers, and the most that two samples of power agree on', {
-  tags: ['slow'],
-}, async () => {
+test('a quarter of an hour tells the least power of growing registers, and the most that two samples of power agree on', async () => {
   const shard = await openTestShard();
   const streams = [
     { table: 't', field: 'total', method: 'total_energy' },

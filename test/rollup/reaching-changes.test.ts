@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
@@ -194,9 +195,7 @@ test.each(cases)('$name', async (one) => {
   expect(events.map(({ kind }) => kind)).toEqual(one.kinds);
 });
 
-test('a daily register alone in its warehouse has breaks beyond its limit after a restart', {
-  tags: ['slow'],
-}, async () => {
+test('a daily register alone in its warehouse has breaks beyond its limit after a restart', async () => {
   // It counts 1 kW. The learnt limit is 50 kW, and 4 x 1024 W after a restart. So the way back from 210 to
   // 10750 is a break, although 42 kW are below the limit.
   const alone = await openTestShard();

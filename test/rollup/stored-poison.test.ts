@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
@@ -31,9 +32,7 @@ const readings = [0, 1, 2, 3, 26, 27].flatMap((hour): CaseReading[] => [
   },
 ]);
 
-test('poison that an older version stored is rejected when the rules change, and the days are computed without it', {
-  tags: ['slow'],
-}, async () => {
+test('poison that an older version stored is rejected when the rules change, and the days are computed without it', async () => {
   const clean = await openTestShard();
   const shard = await openTestShard();
   await landReadings(clean, readings);
@@ -77,9 +76,7 @@ test('poison that an older version stored is rejected when the rules change, and
   expect(await rollUpSite(shard, site)).toMatchObject({ days: 0, rejected: 0 });
 });
 
-test('rejected readings are counted by day with samples, nulls without samples, and old ones are deleted', {
-  tags: ['slow'],
-}, async () => {
+test('rejected readings are counted by day with samples, nulls without samples, and old ones are deleted', async () => {
   const shard = await openTestShard();
   const bad = (count: number, data: Record<string, unknown>, from: number) =>
     Array.from({ length: count }, (_, index) => ({
@@ -109,9 +106,7 @@ test('rejected readings are counted by day with samples, nulls without samples, 
   expect(await rowsOf(shard, 'FROM quarantine')).toEqual([]);
 });
 
-test('rejected readings of an older version are converted to counts, and whole messages stay', {
-  tags: ['slow'],
-}, async () => {
+test('rejected readings of an older version are converted to counts, and whole messages stay', async () => {
   const path = join(tempDir(), 'acme.duckdb');
   const instance = await DuckDBInstance.create(path);
   const old = await instance.connect();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
@@ -34,9 +35,7 @@ const glitching = Array.from({ length: MINUTES }, (_, minute) =>
   reading(START_MS + minute * MINUTE_MS, minute % 2 === 0 ? 1_000_000 + minute : 0),
 );
 
-test('a register that glitches every other minute for days keeps its energy, with work that does not explode', {
-  tags: ['slow'],
-}, async () => {
+test('a register that glitches every other minute for days keeps its energy, with work that does not explode', async () => {
   const shard = await openTestShard();
   await landReadings(shard, glitching);
   await rollUpSite(shard, site);
@@ -47,9 +46,7 @@ test('a register that glitches every other minute for days keeps its energy, wit
   expect(sumOf(await energyByDay(shard))).toBe(MINUTES);
 });
 
-test('a register that restarts every hour for weeks is summed up restart by restart', {
-  tags: ['slow'],
-}, async () => {
+test('a register that restarts every hour for weeks is summed up restart by restart', async () => {
   const shard = await openTestShard();
   const DAYS = rounds(12, 60);
   // 0, 10, 20, ... within each hour, shown every ten minutes, and 50 again at the next hour's restart to 5.
@@ -65,7 +62,7 @@ test('a register that restarts every hour for weeks is summed up restart by rest
   expect(sumOf(days)).toBe(DAYS * 24 * 55 - 5);
 });
 
-test('one reading a month for years gives every day its share', { tags: ['slow'] }, async () => {
+test('one reading a month for years gives every day its share', async () => {
   const shard = await openTestShard();
   const YEARS = rounds(3, 20);
   const DAYS = (Date.UTC(2004 + YEARS, 0, 1) - Date.UTC(2004, 0, 1)) / DAY_MS;

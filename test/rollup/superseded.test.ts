@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -10,9 +11,7 @@ const site = {
 } as const;
 const at = (time: string, e: number) => ({ event_time: `2026-11-18T${time}:00Z`, data: { e } });
 
-test('readings that do not count are stored as superseded, in any order of arrival', {
-  tags: ['slow'],
-}, async () => {
+test('readings that do not count are stored as superseded, in any order of arrival', async () => {
   const shard = await openTestShard();
   // In one roll-up: a repetition and a revision.
   await landReadings(shard, [at('01:00', 100), at('02:00', 140), at('02:00', 140), at('02:00', 150)]);
@@ -34,9 +33,7 @@ test('readings that do not count are stored as superseded, in any order of arriv
   ]);
 });
 
-test('of several readings of one instant the highest message id counts, then the last one of the stream, in any parts', {
-  tags: ['slow'],
-}, async () => {
+test('of several readings of one instant the highest message id counts, then the last one of the stream, in any parts', async () => {
   const PARTS = 4;
   const reading = fc.record({
     value: fc.integer({ min: 1, max: 3 }),

@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
@@ -90,7 +91,6 @@ function faultyStream(one: Plant): FaultyStream {
 }
 
 test('a register without a known limit and with up to a tenth of wrong readings is right, or flagged as reset', {
-  tags: ['slow'],
   timeout: 600_000,
 }, async () => {
   const site: EnergySite = {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -19,7 +20,6 @@ const bodies = [
 ] as const;
 
 test('every address that takes a body refuses a token before the body arrives', {
-  tags: ['slow'],
   timeout: 180_000,
 }, async () => {
   const { service, issue } = await openService({ workgroups: [homeWorkgroup] });

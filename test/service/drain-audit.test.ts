@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest';
 import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
@@ -9,9 +10,7 @@ import { openTestRedisLog, readToTail } from '../support/redis-log.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-test('a process without the stream moves its audit entries into the logs in Redis', {
-  tags: ['slow'],
-}, async () => {
+test('a process without the stream moves its audit entries into the logs in Redis', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const dataDir = tempDir();

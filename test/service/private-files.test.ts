@@ -1,3 +1,4 @@
+// @module-tag slow
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -44,9 +45,7 @@ async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: nu
   return { written, open, warnings: warnings.length, text: service.errorText(), modeOf };
 }
 
-test('new files are private, and an existing folder that is not private gives one warning', {
-  tags: ['slow'],
-}, async () => {
+test('new files are private, and an existing folder that is not private gives one warning', async () => {
   const { written, open, warnings, text, modeOf } = await rightsAfter({}, 0o077);
   expect(written).toEqual(
     expect.arrayContaining(['warehouse/home.duckdb', 'lake/home/commits', 'status/home.json']),

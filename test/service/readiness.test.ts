@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -61,9 +62,7 @@ async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()
   return { cwd, config, clock, start, ask, isReady };
 }
 
-test('a service is ready once it can serve all that it serves: before, uploads would be refused', {
-  tags: ['slow'],
-}, async () => {
+test('a service is ready once it can serve all that it serves: before, uploads would be refused', async () => {
   const { start, ask, isReady, config } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });
@@ -96,9 +95,7 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   expect(await isReady()).toBe(true);
 });
 
-test('with many workgroups the health is answered without waiting for the file system', {
-  tags: ['slow'],
-}, async () => {
+test('with many workgroups the health is answered without waiting for the file system', async () => {
   const workgroups = Array.from({ length: 300 }, (_, number) => ({ id: `home-${number}` }));
   const { start, ask, isReady } = await serve(['stream', 'worker', 'report'], { workgroups });
   await start();
@@ -116,9 +113,7 @@ test('with many workgroups the health is answered without waiting for the file s
   }
 });
 
-test('a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds', {
-  tags: ['slow'],
-}, async () => {
+test('a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds', async () => {
   const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
     workgroups: [
       { id: 'home', energyStreams: streams },
@@ -201,9 +196,7 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
   if (fakeTimeLibrary) await until('the status is too', async () => (await status()).code === 0);
 });
 
-test('data that cannot be opened make a service unready at once, until they can be', {
-  tags: ['slow'],
-}, async () => {
+test('data that cannot be opened make a service unready at once, until they can be', async () => {
   const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,9 +76,7 @@ const reading = (device: string, totalWh: number, atMs = Date.now()) => ({
   data: { total_wh: totalWh },
 });
 
-test('workgroups are added, changed and removed while data flow in others, and their data stay', {
-  tags: ['slow'],
-}, async () => {
+test('workgroups are added, changed and removed while data flow in others, and their data stay', async () => {
   const home = (group: string[]) => `id: home\ndeviceGroups: { tenants: [${group.join(', ')}] }\n`;
   const t = await setUp({ home: home([deviceA]), plant: `id: plant\nenergyStreams: [${stream}]\n` });
   await t.service.start();

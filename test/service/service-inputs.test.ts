@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,7 +93,7 @@ async function readings(device: string): Promise<unknown[]> {
   );
 }
 
-describe.skipIf(brokerMissing)('MQTT with a running service', { tags: ['slow'] }, () => {
+describe.skipIf(brokerMissing)('MQTT with a running service', () => {
   test('a message is acknowledged after it can be read, and comes again after a kill, and is there once', async () => {
     await connected();
     const topic = `meter/${READABLE}/wh`;

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -21,9 +22,7 @@ function emptyService(): string {
 }
 
 describe('a process that serves', () => {
-  test('locks its data folder: a second service is refused, and the first continues', {
-    tags: ['slow'],
-  }, async () => {
+  test('locks its data folder: a second service is refused, and the first continues', async () => {
     const { url, config, token, start, kill } = await createServiceProcess({
       workgroups: [{ id: 'home' }],
     });
@@ -63,7 +62,7 @@ describe('a process that serves', () => {
     expect(await send()).toBe(200);
   });
 
-  test('names the wrong setting if its data folder is a file', { tags: ['slow'] }, async () => {
+  test('names the wrong setting if its data folder is a file', async () => {
     const cwd = emptyService();
     writeFileSync(join(cwd, 'data'), '');
     for (const command of [['up'], ['token', 'list']]) {
@@ -76,7 +75,7 @@ describe('a process that serves', () => {
     }
   });
 
-  test('reports an address that is not of this machine', { tags: ['slow'] }, async () => {
+  test('reports an address that is not of this machine', async () => {
     const { code, stderr } = await runCommand(['stream', '--host', '203.0.113.1'], { cwd: emptyService() });
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -107,7 +106,7 @@ describe('a process that serves', () => {
     },
   );
 
-  test('ends at once after a signal, even if a thread is waiting', { tags: ['slow'] }, async () => {
+  test('ends at once after a signal, even if a thread is waiting', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -124,7 +123,7 @@ describe('a process that serves', () => {
 });
 
 describe('the demo', () => {
-  test('prints one JSON object and leaves nothing behind', { tags: ['slow'] }, async () => {
+  test('prints one JSON object and leaves nothing behind', async () => {
     const cwd = tempDir();
     const TMPDIR = join(cwd, 'tmp');
     mkdirSync(TMPDIR);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -119,7 +120,6 @@ test.runIf(isSoak)(
 );
 
 test('a full disk is named by the answers, by /ready and by status, and everything continues when there is space', {
-  tags: ['slow'],
   timeout: 240_000,
 }, async (context) => {
   const disk = mountSmallDisk(160);

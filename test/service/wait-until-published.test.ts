@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -103,9 +104,7 @@ async function openWorker(energyStreams: NonNullable<ConfigInput['workgroups']>[
   };
 }
 
-test('a publication that began between landing and roll-up does not have the energy: the next one is waited for', {
-  tags: ['slow'],
-}, async () => {
+test('a publication that began between landing and roll-up does not have the energy: the next one is waited for', async () => {
   const worker = await openWorker([TOTAL]);
   // Of a warehouse that has never been rolled up, and of one that has.
   for (const [hour, energyWh] of [
@@ -120,9 +119,7 @@ test('a publication that began between landing and roll-up does not have the ene
   }
 });
 
-test('the publication after a roll-up without energy says that it is complete, and later ones change nothing', {
-  tags: ['slow'],
-}, async () => {
+test('the publication after a roll-up without energy says that it is complete, and later ones change nothing', async () => {
   const worker = await openWorker([{ ...TOTAL, field: 'other' }]);
   await worker.land(8);
   await worker.publish();
@@ -130,7 +127,7 @@ test('the publication after a roll-up without energy says that it is complete, a
   expect(await worker.publish()).toMatchObject({ kind: 'unchanged', sequence: 2 });
 });
 
-test('without energy streams the first publication is complete', { tags: ['slow'] }, async () => {
+test('without energy streams the first publication is complete', async () => {
   const worker = await openWorker([]);
   await worker.land(8);
   expect(await worker.settle('publish', 'publish')).toEqual(['publish']);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -39,7 +40,6 @@ test.each(
   ),
 )(
   'the roll-up of what a site sends is its truth, to the watt-hour: %s from %s',
-  { tags: ['slow'] },
   async (timezone, first, hour) => {
     const startMs = dayStart(first, timezone) + hour * HOUR_MS;
     const site = createSite({ seed: 4, timezone, startMs, readingEveryMs: INTERVAL_MS });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -10,9 +11,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { restored, snapshotOf } from './snapshot-fixture.ts';
 
-test('a process that is killed while it packs leaves every complete snapshot, and a warehouse that opens', {
-  tags: ['slow'],
-}, async () => {
+test('a process that is killed while it packs leaves every complete snapshot, and a warehouse that opens', async () => {
   const folder = tempDir();
   const path = join(tempDir(), 'acme.duckdb');
   const store = createFolderStore(folder);

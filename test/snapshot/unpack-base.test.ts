@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -68,7 +69,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('only the blocks that the base lacks are read from the packs', { tags: ['slow'] }, async () => {
+test('only the blocks that the base lacks are read from the packs', async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot, bytes } = snapshots[2]!;
   let reads = 0;
@@ -88,7 +89,7 @@ test('only the blocks that the base lacks are read from the packs', { tags: ['sl
   expect(reads).toBe(ofMap + 1);
 });
 
-test('a damaged block of a pack is refused, unless the base has it', { tags: ['slow'] }, async () => {
+test('a damaged block of a pack is refused, unless the base has it', async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot, bytes } = snapshots[1]!;
   const [newest] = await packsOf(store, snapshot);
@@ -100,9 +101,7 @@ test('a damaged block of a pack is refused, unless the base has it', { tags: ['s
   expect((await unpackOn(store, snapshot, bytes)).equals(bytes)).toBe(true);
 });
 
-test('packs that are kept while they are unpacked are copies, and the file has the same bytes', {
-  tags: ['slow'],
-}, async () => {
+test('packs that are kept while they are unpacked are copies, and the file has the same bytes', async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot, bytes } = snapshots[2]!;
   const packs = await packsOf(store, snapshot);
@@ -116,7 +115,7 @@ test('packs that are kept while they are unpacked are copies, and the file has t
     expect(readFileSync(join(keepIn, key)).equals(readFileSync(join(store.address, key)))).toBe(true);
 });
 
-test('a map that differs from the map of the kept pack is refused', { tags: ['slow'] }, async () => {
+test('a map that differs from the map of the kept pack is refused', async () => {
   const { store, snapshots } = await threeSnapshots();
   const { snapshot } = snapshots[1]!;
   const map = await readPackMap(store, packObject(snapshot), snapshot);

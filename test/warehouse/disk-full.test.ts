@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawnSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +51,7 @@ const disks = [
 const both = disks.flatMap((disk) => cases.map((one) => ({ ...disk, ...one })));
 
 describe('landing fails clearly, loses no message, and continues when there is space', () => {
-  test.for(sampled(both, 4))('$what, on $kind', { tags: ['slow'] }, async ({ makeDisk, ...one }, context) => {
+  test.for(sampled(both, 4))('$what, on $kind', async ({ makeDisk, ...one }, context) => {
     const disk = makeDisk(one.megabytes);
     if (disk === undefined) return context.skip('this user cannot make a small disk');
     const path = join(disk.folder, 'acme.duckdb');
@@ -72,7 +73,6 @@ describe('landing fails clearly, loses no message, and continues when there is s
 
 test.for([0, 4_096, 20_480, 65_536])(
   'a new warehouse on a disk with %i free bytes is refused, and opens when there is space',
-  { tags: ['slow'] },
   async (freeBytes, context) => {
     const disk = smallMount(8);
     if (disk === undefined) return context.skip('this user cannot make a small disk');

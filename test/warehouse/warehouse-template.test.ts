@@ -1,3 +1,4 @@
+// @module-tag slow
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -77,9 +78,7 @@ async function contentOf(shard: Shard) {
   });
 }
 
-test('a warehouse that is copied from the template has the content and the settings of a migrated warehouse', {
-  tags: ['slow'],
-}, async () => {
+test('a warehouse that is copied from the template has the content and the settings of a migrated warehouse', async () => {
   const migrations = ownSchema('same_content');
   const migrated = await open('acme', { migrations });
   const copied = await open('acme', { migrations });
@@ -100,9 +99,7 @@ test('a warehouse that is copied from the template has the content and the setti
   });
 });
 
-test('the template has nothing of the workgroup of the original file, and leaves no draft behind', {
-  tags: ['slow'],
-}, async () => {
+test('the template has nothing of the workgroup of the original file, and leaves no draft behind', async () => {
   const migrations = ownSchema('nothing_left');
   const first = await open('first', { migrations });
   await first.shard.transaction((connection) => connection.run("INSERT INTO name VALUES (1, 'of first')"));
@@ -123,16 +120,14 @@ test('the template has nothing of the workgroup of the original file, and leaves
   for (const { shard } of [again, second]) await shard.close();
 });
 
-test('another schema has another template', { tags: ['slow'] }, async () => {
+test('another schema has another template', async () => {
   const older = await open('acme', { migrations: ownSchema('older') });
   const newer = await open('acme', { migrations: ownSchema('newer') });
   expect(newer.migrationsRun.length).toBeGreaterThan(0);
   for (const { shard } of [older, newer]) await shard.close();
 });
 
-test('a file that exists is not replaced, and a write-ahead log without its file gets no file', {
-  tags: ['slow'],
-}, async () => {
+test('a file that exists is not replaced, and a write-ahead log without its file gets no file', async () => {
   const migrations = ownSchema('not_replaced');
   const first = await open('acme', { migrations });
   await first.shard.close();

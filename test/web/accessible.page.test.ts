@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import axe, { type AxeResults } from 'axe-core';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { DailyEnergy } from '../../src/web/facts/answers.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect } from 'vitest';
 import { openPage, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { Locator } from 'playwright-core';
 import { expect } from 'vitest';
 import { addDays, localDateOf } from '../../src/lib/time.ts';

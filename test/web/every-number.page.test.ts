@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect } from 'vitest';
 import { localDateOf } from '../../src/lib/time.ts';
 import type { PageName } from '../../src/web/app/address.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect } from 'vitest';
 import { pageNames } from '../../src/web/app/address.ts';
 import { openPage, signIn, testPage } from './support/open-page.ts';

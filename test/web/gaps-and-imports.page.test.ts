@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';

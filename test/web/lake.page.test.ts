@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect } from 'vitest';
 import { addDays, localDateOf } from '../../src/lib/time.ts';
 import type { Balances, DayDetails } from '../../src/web/facts/answers.ts';

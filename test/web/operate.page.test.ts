@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import type { DailyEnergy, Profiles } from '../../src/web/facts/answers.ts';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -23,7 +24,6 @@ async function untilOwner({ directory }: Machines, workerId?: string): Promise<s
 }
 
 test('a process without a data folder of the owner asks it, and an upload arrives with its bytes', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const machines = await setUpMachines();
@@ -55,7 +55,6 @@ test.runIf(isSoak)('after the owner was killed, the call waits for the next owne
 });
 
 test('a stopped owner does not run a call that the next owner has run', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const machines = await setUpMachines();
@@ -75,7 +74,6 @@ test('a stopped owner does not run a call that the next owner has run', {
 });
 
 test('any worker opens a workgroup that hibernates, unless the caller does not want that', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const machines = await setUpMachines();
@@ -94,7 +92,6 @@ test('any worker opens a workgroup that hibernates, unless the caller does not w
 });
 
 test('an import of a file is refused on another machine, and runs on the same one', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const machines = await setUpMachines();
@@ -114,7 +111,7 @@ test('an import of a file is refused on another machine, and runs on the same on
   });
 });
 
-test('the addresses are written again after Redis has lost them', { tags: ['slow'], timeout }, async () => {
+test('the addresses are written again after Redis has lost them', { timeout }, async () => {
   const machines = await setUpMachines();
   const { workerId } = await machines.startWorkerProcess('one');
   await untilOwner(machines, workerId);

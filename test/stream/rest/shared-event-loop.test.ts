@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -9,7 +10,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 const READS = 60;
 
-test('reads that look through much of the log let other callers pass', { tags: ['slow'] }, async () => {
+test('reads that look through much of the log let other callers pass', async () => {
   const path = tempDir();
   // The service closes a log of which much was read, and opens it again.
   const openLog = () =>

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
@@ -51,7 +52,7 @@ const RECENT = rounds(2_000, 20_000);
 
 test.each(logs)(
   '$total messages of four writers reach every subscriber of a $name log once and in order, though all go from replay to live while they write',
-  { tags: ['slow'], timeout: 300_000 },
+  { timeout: 300_000 },
   async ({ name, total, open }) => {
     const service = await startStreamService({ openLog: open });
     const log = await service.stream.logOf('acme');
