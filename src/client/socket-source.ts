@@ -112,8 +112,11 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     for (;;) {
       if (reader === undefined && (isClosed || elapsedOf(clock) < retryAtMs)) return 'rest';
       reader ??= await connect();
-      if (!(await reader?.ready(bounds.graceMs, signal))) return 'rest';
-      const taken = await reader!.take(ask, waitSeconds * SECOND_MS, signal);
+      // Closing the source drops its reader while it waits here.
+      const current = reader;
+      if (current === undefined || !(await current.ready(bounds.graceMs, signal)) || reader !== current)
+        return 'rest';
+      const taken = await current.take(ask, waitSeconds * SECOND_MS, signal);
       switch (taken.kind) {
         case 'answer':
           return taken.answer;

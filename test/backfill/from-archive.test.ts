@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
+import { beginBackfill, endBackfill } from '../../src/backfill/backfill-ledger.ts';
 import { fillFromArchive, piecesOf, planArchive } from '../../src/backfill/from-archive.ts';
+import { runBackfill } from '../../src/backfill/run-backfill.ts';
+import { createRestSource } from '../../src/client/rest-source.ts';
+import { configSchema } from '../../src/config/config.ts';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openFixture } from '../publish/publish-fixture.ts';
@@ -9,6 +14,7 @@ import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 10, 21);
@@ -114,6 +120,32 @@ test('only the tables of energy streams are read, or one of them', { tags: ['slo
     pieces: [],
     notes: [expect.stringContaining('the lake has no messages')],
   });
+});
+
+test('a backfill that is cancelled between two pieces reads no further piece', async () => {
+  const minutes = [1, 11];
+  const { shard, options } = await setUp(
+    minutes.map((minute) => ({ eventMs: MIDNIGHT_MS + minute * MINUTE_MS })),
+  );
+  // One message a second, so there is a second between the two pieces.
+  const request = { ...archive, fromMs: MIDNIGHT_MS };
+  const pieces = minutes.map((minute) => ({
+    fromMs: MIDNIGHT_MS + (minute - 1) * MINUTE_MS,
+    toMs: MIDNIGHT_MS + (minute + 1) * MINUTE_MS,
+    gapId: undefined,
+    messagesExpected: 1,
+  }));
+  const plan = { ...(await planArchive(shard, request, options)), pieces };
+  const { backfillId } = await beginBackfill(shard, request, plan, options.clock);
+  const progress = { backfillId, pieces: 0, piecesDone: 0, messagesRead: 0, messagesLanded: 0, part: 0 };
+  const [workgroup] = configSchema.parse({ workgroups: [{ id: 'acme', energyStreams }] }).workgroups;
+  const source = createRestSource({ url: 'http://127.0.0.1:9', workgroup: 'acme' });
+  const run = { ...options, workgroup: workgroup!, source, logger: silentLogger };
+  const running = runBackfill(shard, request, run, progress);
+  await until('the first piece is read', () => progress.messagesRead > 0);
+  await endBackfill(shard, backfillId, 'cancelled', options.clock);
+  expect(await running).toMatchObject({ kind: 'cancelled', messagesRead: 1 });
+  expect(await rowsOf(shard, 'SELECT count(*) AS count FROM archived_message')).toEqual([{ count: 1n }]);
 });
 
 test('neighbouring five minutes are one piece while it has at most 25,000 messages', () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { createChangeSignal } from '../../src/client/change-signal.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
@@ -20,4 +21,13 @@ test('a wait ends with its time, and a wait after that time says that it is over
   const changes = createChangeSignal();
   expect(await changes.wait(performance.now() + 5, undefined)).toBe(true);
   expect(await changes.wait(performance.now() - 1, undefined)).toBe(false);
+});
+
+test('a wait that is over leaves no listener at its signal', async () => {
+  const changes = createChangeSignal();
+  const { signal } = new AbortController();
+  const waiting = changes.wait(late(), signal);
+  changes.wake();
+  await waiting;
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -23,6 +23,15 @@ test('a connection that is not accepted and not refused is given up, and tried a
   expect(socket.handshakes.length).toBeGreaterThan(1);
 });
 
+test('a source that is closed while its connection is opened does not read from it', async () => {
+  const { socket, source } = await startForTest({ bounds: { connectMs: 60_000, graceMs: 60_000 } });
+  socket.faults = ['leave-waiting'];
+  const ended = source.fetch({ ask: oldest, waitSeconds: 0 }).catch((error: unknown) => error);
+  await until('the connection is being opened', () => socket.handshakes.length === 1);
+  await source.close();
+  expect(await ended).not.toBeInstanceOf(TypeError);
+});
+
 test('a connection counts as lost only after two frames of an idle server did not come', () => {
   expect(defaultSocketBounds.silenceMs).toBeGreaterThan(2 * limits.frameIdleMs);
 });

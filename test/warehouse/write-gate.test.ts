@@ -113,3 +113,20 @@ test('no timer is left when an exclusive call has its turn, or has given up', as
   await refused;
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('a writer that waits does not enter if another exclusive call begins just before it', async () => {
+  const { events, enter, alone } = setUp();
+  const first = alone();
+  const entered = enter('writer');
+  await settle();
+  const second = Promise.withResolvers<ReturnType<typeof alone>>();
+  first.finish();
+  // This runs after the end of the first call, and before the writer.
+  queueMicrotask(() => second.resolve(alone()));
+  await settle();
+  expect(events).toEqual(['alone', 'alone']);
+  const { finish, ended } = await second.promise;
+  finish();
+  await Promise.all([first.ended, ended, entered]);
+  expect(events).toEqual(['alone', 'alone', 'writer']);
+});

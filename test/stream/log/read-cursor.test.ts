@@ -30,3 +30,15 @@ test('a reader from before the retention starts again if the log is created anew
   expect(seen).toEqual(['ahead', 'batch']);
   expect(cursor.clamped).toBe('retention');
 });
+
+test('a start at this moment, or at the retention, is read from there, and a start beyond either is moved', async () => {
+  const clock = createTestClock();
+  const log = createMemoryLog({ clock, retentionMs: RETENTION_MS, bytesMax: 1e6, logger: silentLogger });
+  await log.append(telemetryBatch(3));
+  const movedFrom = async (timestampMs: number) =>
+    (await openCursor(log, { kind: 'timestamp', timestampMs }, { clock, retentionMs: RETENTION_MS })).clamped;
+  expect(await movedFrom(TEST_START_MS)).toBe(undefined);
+  expect(await movedFrom(TEST_START_MS + 1)).toBe('future');
+  expect(await movedFrom(TEST_START_MS - RETENTION_MS)).toBe(undefined);
+  expect(await movedFrom(TEST_START_MS - RETENTION_MS - 1)).toBe('retention');
+});
