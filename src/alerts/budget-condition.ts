@@ -1,4 +1,5 @@
 import type { AlertCondition } from './alert-condition-type.ts';
+import { inPercent } from './in-percent.ts';
 
 export const budget: AlertCondition<'budget'> = {
   title: 'Below the budget',
@@ -7,6 +8,6 @@ export const budget: AlertCondition<'budget'> = {
       ?.filter(({ actualWh, budgetWh }) => budgetWh > 0 && actualWh < (1 - limit) * budgetWh)
       .map(({ site, month }) => ({
         subject: `${site} ${month}`,
-        text: `${site} is more than ${Number((limit * 100).toFixed(2))} % below its budget of ${month} up to yesterday`,
+        text: `${site} is more than ${inPercent(limit)} % below its budget of ${month} up to yesterday`,
       })),
 };

@@ -3,6 +3,7 @@ import { formatInstant, MINUTE_MS } from '../lib/time.ts';
 import { formatDuration } from '../lib/units.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import type { AlertFacts } from './alert-facts.ts';
+import { inPercent } from './in-percent.ts';
 
 export const stageLate: AlertCondition<'stageLate'> = {
   title: 'Stage without success',
@@ -60,7 +61,7 @@ export const quarantine: AlertCondition<'quarantine'> = {
     if (lastHour === undefined) return undefined;
     const { messages, quarantined } = lastHour;
     if (quarantined <= limit * (messages + quarantined)) return [];
-    const percent = Number((limit * 100).toFixed(2));
+    const percent = inPercent(limit);
     return [
       {
         subject: 'messages',
@@ -78,7 +79,7 @@ export const disk: AlertCondition<'disk'> = {
     if (found === undefined) return undefined;
     const { freeBytes, sizeBytes, folder, machine } = found;
     if (freeBytes >= limit * sizeBytes) return [];
-    const percent = Number((limit * 100).toFixed(2));
+    const percent = inPercent(limit);
     const text = `less than ${percent} % of the disk of dataDir, ${folder} on ${machine}, is free; free some space or enlarge it, because the stream refuses messages before the disk is full`;
     return [{ subject: 'dataDir', text }];
   },

@@ -36,7 +36,7 @@ export const errorRules: readonly Rule[] = [
   },
   {
     id: 'error.code',
-    says: 'error is one of the contract’s, with its status; only 429 and 5xx are retryable',
+    says: "error is one of the contract's, with its status; only 429 and 5xx are retryable",
     source: contractSections.errors,
     check: (probe) =>
       everyError(probe, ({ item, status }) => {

@@ -34,7 +34,7 @@ export const positionRules: readonly Rule[] = [
   },
   {
     id: 'offset.exact',
-    says: 'One past a message’s offset, the next message is the first',
+    says: "One past a message's offset, the next message is the first",
     source: contractSections.start,
     async check(probe) {
       const { message, next } = await middleOf(probe);

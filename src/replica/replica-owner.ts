@@ -7,7 +7,7 @@ import { type Clock, HOUR_MS } from '../lib/time.ts';
 import type { Bundle } from '../publish/commit-schema.ts';
 import { fileKey } from '../publish/lake-layout.ts';
 import type { PackObject } from '../snapshot/pack-format.ts';
-import { missing } from '../snapshot/read-pack.ts';
+import { throwMissing } from '../snapshot/read-pack.ts';
 import { packsOf } from '../snapshot/take-snapshot.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
@@ -172,7 +172,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     const files = new Map(commit.files.map((file) => [fileKey(file), file]));
     const source = bundledStore(store, commit);
     await runAtATime(bundled, UPLOADS_AT_A_TIME, async (key) => {
-      const bytes = (await source.get(key, { signal })) ?? missing(store, key);
+      const bytes = (await source.get(key, { signal })) ?? throwMissing(store, key);
       if (sha256Hex(bytes) !== files.get(key)!.sha256)
         throw damagedObject(store.address, key, 'its SHA-256 differs from the recorded one');
       await store.put(key, { bytes }, signal);

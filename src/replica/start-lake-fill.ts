@@ -10,7 +10,7 @@ import type { LakeFile } from '../publish/commit-schema.ts';
 import { INCOMPLETE_FILE, isLakeComplete, missingFiles } from '../publish/is-lake-complete.ts';
 import { fileKey, filePath, type LakePaths } from '../publish/lake-layout.ts';
 import { periodBounds } from '../publish/lake-period.ts';
-import { missing } from '../snapshot/read-pack.ts';
+import { throwMissing } from '../snapshot/read-pack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 interface LakeFillOptions {
@@ -70,7 +70,7 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
         if (signal.aborted) return;
         const [store, key] = [storeNow(), fileKey(file)];
         try {
-          if (!(await store.download(key, filePath(paths, file), file, signal))) missing(store, key);
+          if (!(await store.download(key, filePath(paths, file), file, signal))) throwMissing(store, key);
           bytes += file.bytes;
           state.missingFiles! -= 1;
         } catch (error) {

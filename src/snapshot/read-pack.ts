@@ -23,7 +23,7 @@ export async function readPackMap(
 ): Promise<PackMap> {
   const damagedError = (what: string) => damagedObject(store.address, pack.key, what);
   const range = async (start: number, length: number) =>
-    (await store.getRange(pack.key, start, length, signal)) ?? missing(store, pack.key);
+    (await store.getRange(pack.key, start, length, signal)) ?? throwMissing(store, pack.key);
   if (pack.bytes < TRAILER_BYTES) throw damagedError('it is too short');
   const trailer = decodeTrailer(await range(pack.bytes - TRAILER_BYTES, TRAILER_BYTES), pack.bytes);
   if (trailer === undefined) throw damagedError('it does not end like a pack');
@@ -36,7 +36,7 @@ export async function readPackMap(
   });
 }
 
-export function missing(store: ObjectStore, key: string): never {
+export function throwMissing(store: ObjectStore, key: string): never {
   throw new TerminalError(
     'ObjectMissing',
     `${store.address}/${key} does not exist, but a commit or a pack needs it`,

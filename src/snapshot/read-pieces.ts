@@ -1,7 +1,7 @@
 import { MEBIBYTE } from '../lib/units.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { type BlockPlace, MAGIC, type PackObject } from './pack-format.ts';
-import { missing } from './read-pack.ts';
+import { throwMissing } from './read-pack.ts';
 
 export type WantedBlock = BlockPlace & {
   /** Its number in the warehouse file. */
@@ -41,7 +41,7 @@ export async function* readPieces(
   const read = async ({ start, end, blocks }: Range): Promise<PackPiece> => {
     // A byte more than the pack has shows that the object is longer.
     const length = end - start + (end === pack.bytes ? 1 : 0);
-    const bytes = (await store.getRange(pack.key, start, length, either)) ?? missing(store, pack.key);
+    const bytes = (await store.getRange(pack.key, start, length, either)) ?? throwMissing(store, pack.key);
     if (bytes.length < end - start) throw damagedError(`it has fewer than the noted ${pack.bytes} bytes`);
     if (bytes.length > end - start) throw damagedError(`it has more than the noted ${pack.bytes} bytes`);
     if (start === 0 && !bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw damagedError('it is not a pack');

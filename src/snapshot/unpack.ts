@@ -9,7 +9,7 @@ import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { receiveFile } from '../storage/receive-file.ts';
 import { blockRange, decompress, type PackMap, type PackObject } from './pack-format.ts';
 import { readBlocks, sha256OfBlock } from './read-blocks.ts';
-import { missing, readPackMap } from './read-pack.ts';
+import { readPackMap, throwMissing } from './read-pack.ts';
 import { type PackPiece, readPieces, type WantedBlock } from './read-pieces.ts';
 
 interface UnpackOptions {
@@ -129,7 +129,8 @@ async function unpackChanged(
         const place = { index, ...blocks[index]! };
         const pack = packs[place.pack]!;
         const packed =
-          (await store.getRange(pack.key, place.offset, place.length, signal)) ?? missing(store, pack.key);
+          (await store.getRange(pack.key, place.offset, place.length, signal)) ??
+          throwMissing(store, pack.key);
         const damagedError = (what: string) => damagedObject(store.address, pack.key, what);
         const { start, length } = blockRange(index, fileBytes);
         await write(await blockOf(packed, place, length, damagedError), start);

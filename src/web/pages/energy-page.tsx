@@ -3,6 +3,7 @@ import { linkTo } from '../app/address.ts';
 import type { Balances, DeviceStatuses } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { rolesOf, seriesName } from '../facts/series.ts';
+import { siteKey } from '../facts/site-key.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Select } from '../parts/choice.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -10,7 +11,7 @@ import { Loading } from '../parts/states.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
 import { grainOf, periodBefore, type ShownPeriod, yearBefore } from '../words/periods.ts';
 import { roleWords, stackedRoles } from '../words/role-words.ts';
-import { daysQuery, EnergyPicture, showsDevices, siteKey } from './energy-picture.tsx';
+import { daysQuery, EnergyPicture, showsDevices } from './energy-picture.tsx';
 
 type Query = Readonly<Record<string, string>>;
 type Compared = 'none' | 'before' | 'year';

@@ -4,6 +4,7 @@ import type { Balances, DailyEnergy, DayDetails, DeviceStatuses } from '../facts
 import { balanceColumns, type EnergyColumns, seriesColumns, withReference } from '../facts/energy-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { namerOf, seriesOf } from '../facts/series.ts';
+import { isSiteKey, siteKey } from '../facts/site-key.ts';
 import { TOP_SERIES } from '../facts/top-series.ts';
 import { type Answered, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -25,12 +26,9 @@ const DETAILS_MAX = 6_000;
 /** The days of a request. */
 export const daysQuery = ({ from, to }: ShownPeriod) => `startDate=${from}&endDate=${to}`;
 
-/** The choice of a site in the address. */
-export const siteKey = (name: string) => `site:${name}`;
-
 /** True if devices can be chosen. */
 export function showsDevices(show: string): boolean {
-  return show !== 'balance' && show !== 'meters' && !show.startsWith(siteKey(''));
+  return show !== 'balance' && show !== 'meters' && !isSiteKey(show);
 }
 
 interface PictureProps {
@@ -48,7 +46,7 @@ interface PictureProps {
 export function EnergyPicture(props: PictureProps) {
   const { show, period, other, grain, balances, statuses, roles, device } = props;
   const { workgroup, today, meters } = useContext(PageWorkContext);
-  const site = show.startsWith(siteKey('')) ? show.slice(siteKey('').length) : undefined;
+  const site = isSiteKey(show) ? show.slice(siteKey('').length) : undefined;
   const isBalance = show === 'balance' || site !== undefined;
   const known = show === 'meters' ? meters.length : Object.keys(statuses ?? {}).length;
   const values = device && showsDevices(show) ? 0 : known * countDays(period.from, period.to);

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { EnergyColumns } from '../facts/energy-columns.ts';
 import { compareColumns, gapsOfPeriod } from '../facts/period-facts.ts';
+import { isSiteKey } from '../facts/site-key.ts';
 import { sumOfKnown } from '../facts/sum-of-known.ts';
 import { OTHERS } from '../facts/top-series.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -27,7 +28,7 @@ export function energySentence(facts: {
   const isRunning = period.to >= today;
   return (
     <>
-      {show === 'balance' || show.startsWith('site:') ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
+      {show === 'balance' || isSiteKey(show) ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
       {isRunning && 'so far '}
       {inPeriod(period)}.{' '}
       {columns.columns.some(({ state }) => state === 'before') &&
