@@ -102,7 +102,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: TEST_MS_MAX,
     hookTimeout: TEST_MS_MAX,
-    tags: [{ name: 'slow', description: 'takes about a second or more, so `npm test` leaves it out' }],
+    tags: [{ name: 'slow', description: 'takes half a second or more, so `npm test` leaves it out' }],
     projects: [
       {
         extends: true,

@@ -75,9 +75,7 @@ test('without roles all sources count, and only a single one needs no role', asy
   expect(await factsOf({ known })).toEqual([false, 0, 2, 1]);
 });
 
-test('the total source counts alone, of the device before that of all devices', {
-  tags: ['slow'],
-}, async () => {
+test('the total source counts alone, of the device before that of all devices', async () => {
   const known = ['x', 'sum'];
   expect(await countedOf({ known, total: 'sum' })).toEqual(['sum whole']);
   expect(await countedOf({ known, total: 'sum', device: { total: 'x' } })).toEqual(['x whole']);
@@ -88,9 +86,7 @@ test('the total source counts alone, of the device before that of all devices', 
   expect(await countedOf({ known, total: 'other' })).toEqual(['sum whole', 'x whole']);
 });
 
-test('of several roles the first counts, and a source without a role is left out', {
-  tags: ['slow'],
-}, async () => {
+test('of several roles the first counts, and a source without a role is left out', async () => {
   const known = ['x'];
   expect(await countedOf({ known, spans: both })).toEqual(['pv whole']);
   expect(await factsOf({ known, spans: both })).toEqual([true, 1, 1, 0]);
@@ -106,9 +102,7 @@ test('of several roles the first counts, and a source without a role is left out
   expect(await countedOf({ known, spans: [['temperature', 'other']] })).toEqual(['temperature whole']);
 });
 
-test('of a net register the part of the role counts, and the whole if it is the total source', {
-  tags: ['slow'],
-}, async () => {
+test('of a net register the part of the role counts, and the whole if it is the total source', async () => {
   const net: Span = ['net', 'grid_import', 'grid_export'];
   expect(await countedOf({ spans: [net] })).toEqual(['net rise']);
   expect((await factsOf({ spans: [net] }))![0]).toBe(true);

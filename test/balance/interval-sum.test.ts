@@ -74,9 +74,7 @@ test('the least energy from the grid to the battery is the import that was not u
     expect([role, await leastOf({ ...night, [role]: null })]).toEqual([role, null]);
 });
 
-test('the least energy from the battery to the grid is the export that was not produced', {
-  tags: ['slow'],
-}, async () => {
+test('the least energy from the battery to the grid is the export that was not produced', async () => {
   const leastOf = async (of: Roles, shape = true) => (await sumOf('battery_to_grid_wh', of, { shape }))![0];
   const evening = { grid_export: 10, production: 4, battery_discharge: 8 };
   expect(await leastOf(evening)).toBe(6);
@@ -110,7 +108,7 @@ async function flowOf(
   return row;
 }
 
-test('the flow of a scope is that of its sources, and 0 without any', { tags: ['slow'] }, async () => {
+test('the flow of a scope is that of its sources, and 0 without any', async () => {
   expect(await flowOf('into_wh, grid_net_wh, kwp, has_peak', 'measured', {})).toEqual([5, 6, 5, true]);
   expect(await flowOf('into_wh, grid_net_wh', 'measured', { into: null, net: null })).toEqual([null, null]);
   expect(await flowOf('into_wh, grid_net_wh', 'measured')).toEqual([0, 0]);

@@ -213,9 +213,7 @@ test('the size of a balance is that of the sources with a role in it, and of the
   expect(found).toEqual([[2, 2]]);
 });
 
-test('the peak power is that of the producing devices, by the signs of the members, on the days that it holds', {
-  tags: ['slow'],
-}, async () => {
+test('the peak power is that of the producing devices, by the signs of the members, on the days that it holds', async () => {
   const peakOf = async (
     scope_source: Table,
     state: string,

@@ -45,7 +45,7 @@ describe('the head of an item', () => {
     );
   });
 
-  it('is written in the shortest form, and read as it was written', { tags: ['slow'] }, () => {
+  it('is written in the shortest form, and read as it was written', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...Object.values(cborMajor)),

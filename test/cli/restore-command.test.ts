@@ -81,9 +81,7 @@ test('two workgroups with commits of different times get the state of the later 
   expect(readFileSync(join(dataDir, 'audit', '1.json'), 'utf8')).toBe('of late');
 });
 
-test('the number of a commit is refused for several workgroups, and accepted for one', {
-  tags: ['slow'],
-}, async () => {
+test('the number of a commit is refused for several workgroups, and accepted for one', async () => {
   const { restore } = setUp();
   const { code, stderr } = await restore('--at', '1');
   expect([code, stderr]).toEqual([2, expect.stringContaining(oneWorkgroup)]);

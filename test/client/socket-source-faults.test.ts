@@ -136,9 +136,7 @@ test('a server that accepts the connection and ignores the subscription does not
   expect(found).toMatchObject({ values: expected, transports: new Set(['rest']) });
 });
 
-test('a refused socket is tried again at growing intervals while REST reads', {
-  tags: ['slow'],
-}, async () => {
+test('a refused socket is tried again at growing intervals while REST reads', async () => {
   const clock = createTestClock();
   const { vendor, socket, source } = await startForTest({ clock, random: () => 0.999 });
   socket.faults = Array.from({ length: 20 }, () => 'refuse' as const);

@@ -49,7 +49,7 @@ describe('the columns of', () => {
     });
   });
 
-  test('a table with instants, UUIDs and sources', { tags: ['slow'] }, async () => {
+  test('a table with instants, UUIDs and sources', async () => {
     const file = fileOf(
       'log.csv',
       `event_time,device_id,source,total_kwh,note\n2024-07-01T12:00:00Z,${DEVICE},east,5,x\n`,
@@ -65,7 +65,7 @@ describe('the columns of', () => {
     });
   });
 
-  test('a log of one device with date and time of day apart', { tags: ['slow'] }, async () => {
+  test('a log of one device with date and time of day apart', async () => {
     const { mapping, row } = await guessed(
       fileOf('log.csv', 'Date,Time,Power (W)\n2024-07-01,12:00:00,5\n2024-07-01,12:05:00,6\n'),
     );
@@ -77,7 +77,7 @@ describe('the columns of', () => {
     });
   });
 
-  test('a long table with a value a row', { tags: ['slow'] }, async () => {
+  test('a long table with a value a row', async () => {
     const file = fileOf(
       'log.csv',
       'ts,entity_id,state\n1719835200,sensor.total,5\n1719835200,sensor.power,7.5\n1719835260,sensor.power,8\n',
@@ -91,7 +91,7 @@ describe('the columns of', () => {
     expect(row).toMatchObject({ time: '2024-07-01T12:00:00.000Z', fields: { 'sensor.total': 5 } });
   });
 
-  test('objects within objects, and Parquet', { tags: ['slow'] }, async () => {
+  test('objects within objects, and Parquet', async () => {
     const json = fileOf(
       'log.ndjson',
       `{"event_time":1719835200000,"device":"${DEVICE}","data":{"total_kwh":5,"state":"run"}}\n`,

@@ -187,7 +187,7 @@ describe('devices', () => {
   });
 });
 
-test('sources are of a column, or one for the whole file', { tags: ['slow'] }, async () => {
+test('sources are of a column, or one for the whole file', async () => {
   const file = csv('time,channel,a', '2024-01-01T00:00:00Z,east,1', '2024-01-01T00:00:00Z,,2');
   const of = async (source: MappingInput['source']) =>
     (await preview(file, { ...plain, source })).rows.map((row) => row.source);

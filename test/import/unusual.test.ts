@@ -80,9 +80,7 @@ test.each(['a*.csv', 'a?.csv', 'a[1].csv', '[a].csv', 'a**.ndjson', 'a*.parquet'
   },
 );
 
-test('the format of a link follows from its own name, or else from the name of its target', {
-  tags: ['slow'],
-}, async () => {
+test('the format of a link follows from its own name, or else from the name of its target', async () => {
   const packed = fileOf('blob', gzipSync(table));
   const plain = fileOf('rows.csv', table);
   const folder = dirname(packed);
@@ -103,14 +101,14 @@ describe('what a file has is found without settings', () => {
     expect([mapping.csv.encoding, values]).toEqual([encoding, both]);
   });
 
-  test('a table below other lines is found', { tags: ['slow'] }, async () => {
+  test('a table below other lines is found', async () => {
     const path = fileOf('a.csv', `Plant of somebody\nSerial: 7\n\n${table}`);
     const { mapping, values, counts } = await read(path);
     expect(mapping.csv).toMatchObject({ skipLines: 3, header: true });
     expect([values, counts.rowsRejected]).toEqual([both, 0]);
   });
 
-  test('a table below title lines with as many columns is found', { tags: ['slow'] }, async () => {
+  test('a table below title lines with as many columns is found', async () => {
     const rows = ['28.03.2026 00:00;1234,5;OK;', '28.03.2026 00:15;1234,6;OK;'];
     const path = fileOf(
       'a.csv',

@@ -121,7 +121,7 @@ test('changes of final days are listed with old and new energy, causes and total
   expect(await ask(`since=2026-11-03&devices=${deviceId(2)}`)).toMatchObject({ changes: [added] });
 });
 
-test('changes have pages, and the totals cover all pages', { tags: ['slow'] }, async () => {
+test('changes have pages, and the totals cover all pages', async () => {
   const fixture = changed();
   const ask = async (query: string) =>
     (await (await fixture.get(`${PATH}?since=2026-11-03&${query}`)).json()) as DayChanges;

@@ -69,7 +69,7 @@ test('the series with most energy come first, and the others are one', { tags: [
   }
 });
 
-test('both dates default to yesterday in the zone of the workgroup', { tags: ['slow'] }, async () => {
+test('both dates default to yesterday in the zone of the workgroup', async () => {
   // Noon in UTC is the day after in Kiritimati.
   const at = await openReport({ timezone: 'Pacific/Kiritimati' });
   expect(Object.keys(await at.report(''))).toEqual(['2026-11-20']);

@@ -303,7 +303,7 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
     expect(begun).toEqual([DAY, '2026-07-03']);
   });
 
-  test('a fault of ours is one, with nothing of its text', { tags: ['slow'] }, async () => {
+  test('a fault of ours is one, with nothing of its text', async () => {
     const at = await openReport();
     await answering(at, () => Promise.reject(new Error('secret')));
     const { status, message } = await refused(at);

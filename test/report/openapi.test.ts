@@ -142,9 +142,7 @@ test('the address alone leads to the page', async () => {
   expect([page.status, new URL(page.url).pathname]).toEqual([200, '/docs']);
 });
 
-test('the page works without anything from elsewhere, under a content security policy', {
-  tags: ['slow'],
-}, async () => {
+test('the page works without anything from elsewhere, under a content security policy', async () => {
   const at = report();
   const page = await at.get('/docs', { token: undefined });
   expect(page.status).toBe(200);

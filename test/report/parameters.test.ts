@@ -83,9 +83,7 @@ test('every report refuses a parameter without a value by its name', async () =>
     }
 });
 
-test('a parameter that takes one value is refused with two, and lists take several', {
-  tags: ['slow'],
-}, async () => {
+test('a parameter that takes one value is refused with two, and lists take several', async () => {
   const { at, addresses } = everything();
   const lists = new Set(['devices', 'meterCodes']);
   const value = (name: string) =>

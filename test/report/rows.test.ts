@@ -216,7 +216,6 @@ test.each([
 });
 
 test('each format has its own entity tag, and an unchanged answer is not sent again', {
-  tags: ['slow'],
   timeout,
 }, async () => {
   const at = oneDay();

@@ -58,9 +58,7 @@ function readerOf(
   return { read, worker, workgroups };
 }
 
-test('silence and lag are known only while everything is read and published', {
-  tags: ['slow'],
-}, async () => {
+test('silence and lag are known only while everything is read and published', async () => {
   const fixture = await openExportFixture([]);
   const { shard, clock } = fixture;
   const { read, worker } = readerOf(fixture);

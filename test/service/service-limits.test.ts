@@ -134,7 +134,7 @@ test('limits.watchedDevicesPerWorkgroup limits the devices that are watched for 
   expect(JSON.parse(readFileSync(path, 'utf8')).devices).toHaveLength(2);
 });
 
-test('limits.namesPerWorkgroup limits the names that a warehouse keeps', { tags: ['slow'] }, async () => {
+test('limits.namesPerWorkgroup limits the names that a warehouse keeps', async () => {
   const config = configSchema.parse({ workgroups: [{ id: 'home' }], limits: { namesPerWorkgroup: 2 } });
   const assignment = assignmentOf({ ...config, dataDir: tempDir() }, config.workgroups[0]!);
   const open = await openAssignment(assignment, systemClock, silentLogger);

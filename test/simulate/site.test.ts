@@ -149,7 +149,7 @@ describe('the truth', () => {
     expect(Object.keys(truthOf(site, day))).toHaveLength(9);
   });
 
-  test('does not change with restarts of counters, which exist', { tags: ['slow'] }, () => {
+  test('does not change with restarts of counters, which exist', () => {
     const site = siteOf();
     const readings = registersIn(arrivalsThrough(site, startMs + 4 * DAY_MS));
     const restarts = [...readings.values()].flatMap((series) =>

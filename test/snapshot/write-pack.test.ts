@@ -63,9 +63,7 @@ test('a pack has the blocks that have changed since the pack before, and those t
   expect([shorter.blocksWritten, shorter.isSame]).toEqual([0, true]);
 });
 
-test('a pack of several files has its changed blocks, and those that are only in the pack before', {
-  tags: ['slow'],
-}, async () => {
+test('a pack of several files has its changed blocks, and those that are only in the pack before', async () => {
   const { pack } = setUp();
   const fileOf = (changed: readonly number[]) =>
     Buffer.concat([

@@ -327,9 +327,7 @@ test.each([
   expect(refusalOf(() => readMeters(text, { format: 'json' }))).toEqual([expect.stringMatching(expected)]);
 });
 
-test('of many problems the first are shown, in the order of the lines, and all are counted', {
-  tags: ['slow'],
-}, () => {
+test('of many problems the first are shown, in the order of the lines, and all are counted', () => {
   const rows = Array.from({ length: 2_500 }, () => 'GRID-1,soon,later,x');
   const error = (() => {
     try {

@@ -87,7 +87,7 @@ async function openRoutes(instead?: AskToTake) {
   return { shard, access, recorded, events, issue, put, staged, arrived };
 }
 
-test('a budget is stored, its rows again are not, and both are answered', { tags: ['slow'] }, async () => {
+test('a budget is stored, its rows again are not, and both are answered', async () => {
   const { put, recorded, events, staged } = await openRoutes();
   const first = await put('budget-data?name=may.csv', csv);
   expect(first).toMatchObject({
@@ -250,9 +250,7 @@ test('other types and larger bodies are refused', { tags: ['slow'] }, async () =
   });
 });
 
-test('if no worker has the warehouse open, the answer has a Retry-After and nothing is stored', {
-  tags: ['slow'],
-}, async () => {
+test('if no worker has the warehouse open, the answer has a Retry-After and nothing is stored', async () => {
   const { put, staged } = await openRoutes(async () => ({ kind: 'not-running' }));
   const { status, headers, body } = await put('budget-data', csv);
   expect([status, headers.get('retry-after'), body.error, body.retryable]).toEqual([

@@ -34,7 +34,8 @@ test('a statement that runs for long is interrupted, so that the database can be
     .run('SELECT sum(random()) FROM range(300_000_000)')
     .finally(() => connection.closeSync());
   const interrupted = expect(running).rejects.toThrow(/INTERRUPT/);
-  await database.waitUntilIdle(1);
+  // Long enough for the statement to begin: an interruption before that is lost.
+  await database.waitUntilIdle(100);
   await interrupted;
   expect(database.isInUse()).toBe(false);
   await database.close();

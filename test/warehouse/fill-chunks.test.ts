@@ -221,7 +221,7 @@ test('lists of no, one and a thousand fields can be in one chunk', { tags: ['slo
   expect(row).toEqual({ n: 3_000n });
 });
 
-test('texts stay with their rows, and do not show again in a reused chunk', { tags: ['slow'] }, async () => {
+test('texts stay with their rows, and do not show again in a reused chunk', async () => {
   const shard = await openTestShard();
   const texts = messagesFrom(0, 3_000).map((message, index) => ({
     ...message,
@@ -311,7 +311,7 @@ test('a released chunk is lent again', () => {
   expect(again.map((chunk) => lent.includes(chunk))).toEqual([true, true, false]);
 });
 
-test('texts do not pile up in chunks that are used again and again', { tags: ['slow'] }, () => {
+test('texts do not pile up in chunks that are used again and again', () => {
   const filler = createChunkFiller();
   const text = `{"note":"${'x'.repeat(1_000)}"}`;
   const columns = columnsOf(messagesFrom(0, CHUNK_ROWS).map((message) => ({ ...message, other: text })));

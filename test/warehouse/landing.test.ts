@@ -109,9 +109,7 @@ test('messages that cannot be decoded are kept with bytes and reason', async () 
   ]);
 });
 
-test('landing the same batch again changes nothing, not even after a restart', {
-  tags: ['slow'],
-}, async () => {
+test('landing the same batch again changes nothing, not even after a restart', async () => {
   const shard = await openTestShard();
   await shard.land(batchOf(0, 100));
   expect(await shard.land(batchOf(0, 100))).toEqual({ kind: 'already-landed', nextOffset: 100n });

@@ -173,9 +173,7 @@ test('states stay when their messages are trimmed, and each day of transitions i
   expect(files.map(({ period }) => period).sort()).toEqual(['2026-11-20', '2026-11-21']);
 });
 
-test('a device that went to sleep is counted on its own, and as offline if it has not woken up after a day', {
-  tags: ['slow'],
-}, async () => {
+test('a device that went to sleep is counted on its own, and as offline if it has not woken up after a day', async () => {
   const at = await setUp();
   await landStatuses(at.shard, 0, [
     [1, 'data'],

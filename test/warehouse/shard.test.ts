@@ -55,7 +55,7 @@ describe('ownership', () => {
     });
   });
 
-  test('two workgroups in one process keep to their own files', { tags: ['slow'] }, async () => {
+  test('two workgroups in one process keep to their own files', async () => {
     const acme = await openTestShard();
     const globex = await openTestShard({ workgroupId: 'globex' });
     await Promise.all([acme.land(batchOf(0, 10)), globex.land(batchOf(0, 30)), acme.land(batchOf(10, 10))]);
@@ -185,9 +185,7 @@ describe('a file that is not a warehouse of Wattline is refused with advice', ()
 });
 
 describe('an empty file that a crash left behind', () => {
-  test('is made anew, once it is old enough not to be in the making elsewhere', {
-    tags: ['slow'],
-  }, async () => {
+  test('is made anew, once it is old enough not to be in the making elsewhere', async () => {
     const path = newPath();
     writeFileSync(path, '');
     utimesSync(path, NOW_MS / 1000 - 3, NOW_MS / 1000 - 3);
@@ -219,7 +217,7 @@ describe('transactions', () => {
     expect(await rowsOf(shard, 'SELECT stage FROM progress')).toEqual([{ stage: 'rollup' }]);
   });
 
-  test('run beside landing, each on a separate connection', { tags: ['slow'] }, async () => {
+  test('run beside landing, each on a separate connection', async () => {
     const shard = await openTestShard();
     const writing = Array.from({ length: 10 }, (_, index) =>
       shard.transaction((c) => c.run(`INSERT INTO progress VALUES ('${index}', ${index}, 0)`)),

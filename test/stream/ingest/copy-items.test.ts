@@ -161,7 +161,7 @@ const body = fc
   .map((items) => Buffer.concat([head(4, items.length, 0), ...items]));
 
 describe('copying telemetry', () => {
-  test('gives the same messages as decoding and encoding, for any form of CBOR', { tags: ['slow'] }, () => {
+  test('gives the same messages as decoding and encoding, for any form of CBOR', () => {
     let copied = 0;
     fc.assert(
       fc.property(body, (bytes) => {

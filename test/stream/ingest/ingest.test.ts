@@ -258,7 +258,7 @@ describe('bodies that are refused as a whole', () => {
     [NDJSON, '\n\n', 'no items'],
   ];
 
-  test('a malformed body is 400 with the place', { tags: ['slow'] }, async () => {
+  test('a malformed body is 400 with the place', async () => {
     const { post, stored } = await setUp();
     for (const [index, [type, body, place]] of malformed.entries()) {
       const answer = await post(type, body);
@@ -270,9 +270,7 @@ describe('bodies that are refused as a whole', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('too many items are 413, and the items after the ten thousandth are not checked', {
-    tags: ['slow'],
-  }, async () => {
+  test('too many items are 413, and the items after the ten thousandth are not checked', async () => {
     const { post } = await setUp();
     const broken = Buffer.from('ff1c', 'hex');
     for (const [type, body] of [
@@ -302,7 +300,7 @@ describe('bodies that are refused as a whole', () => {
     expect(await post(JSON_TYPE, ' '.repeat(8 * MEBIBYTE))).toMatchObject({ status: 400 });
   });
 
-  test('a message of more than 1 MiB is a bad item', { tags: ['slow'] }, async () => {
+  test('a message of more than 1 MiB is a bad item', async () => {
     const { post } = await setUp();
     const data = Object.fromEntries(
       Array.from({ length: 400 }, (_, index) => [`f${index}`, 'x'.repeat(4_000)]),

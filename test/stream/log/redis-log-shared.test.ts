@@ -48,7 +48,7 @@ describe('two processes on one log in Redis', () => {
     }
   });
 
-  test('append and read ten thousand messages in a handful of round trips', { tags: ['slow'] }, async () => {
+  test('append and read ten thousand messages in a handful of round trips', async () => {
     const [a, b] = [await openTestRedisLog(server.url), await openTestRedisLog(server.url)];
     const roundTrips = async () => {
       const facts = await admin.info('commandstats');

@@ -75,7 +75,7 @@ test('a page has the chunks that hold the wanted messages, from the first to the
   expect(await page(100, chunks[1]!.lastOffset + 1n, chunks[2]!.lastOffset)).toEqual([3]);
 });
 
-test('a page has at most 4 MiB, or one chunk that is larger', { tags: ['slow'] }, async () => {
+test('a page has at most 4 MiB, or one chunk that is larger', async () => {
   const ofSize = (length: number) =>
     encodeMessages([{ device: deviceId(1), event_time: 0, data: { text: 'x'.repeat(length) } }], 'solar');
   const { page } = await storeOf(...new Array(6).fill(ofSize(MEBIBYTE - 1_000)));

@@ -145,9 +145,7 @@ test('a reader that never acknowledges is held back by its transport alone', asy
   await second.until((messages) => messages.length === 100);
 });
 
-test('a client with unacknowledged frames of ended subscriptions is at last not asked to acknowledge', {
-  tags: ['slow'],
-}, async () => {
+test('a client with unacknowledged frames of ended subscriptions is at last not asked to acknowledge', async () => {
   const { log, connect } = await setUp();
   await log.append(telemetryBatch(10));
   const client = await connect({ acknowledge: false });
@@ -205,7 +203,7 @@ describe('a client that reads nothing', () => {
     expect(await Promise.race([ended, sleep(30_000, 'late', { ref: false })])).toBe('ended');
   });
 
-  test("cannot fill the server's memory with answers", { tags: ['slow'] }, async () => {
+  test("cannot fill the server's memory with answers", async () => {
     const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1_000 });
     const reader = await openRawWith(baseUrl, tokenText);
     reader.pause();

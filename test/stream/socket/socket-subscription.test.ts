@@ -241,9 +241,7 @@ describe('a subscription', () => {
     expect(await tablesOf({ deviceGroups: ['yard'] }, { table: '-' })).toEqual(['grid']);
   });
 
-  test('gets frames of at most its limit and 1 MiB, and a larger message alone', {
-    tags: ['slow'],
-  }, async () => {
+  test('gets frames of at most its limit and 1 MiB, and a larger message alone', async () => {
     const { log, connect } = await setUp();
     await log.append(telemetryBatch(1_500));
     const text = 'x'.repeat(4_000);
