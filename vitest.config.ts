@@ -90,8 +90,8 @@ export default defineConfig({
       '--initial-heap-size=512',
       '--min-semi-space-size=16',
     ],
-    // The tests of `npm test` always compute, so one more process only makes the others slower. Those of the
-    // full set also wait for processes.
+    // The tests of `npm test` use the processor all the time, so one more process only makes the others slower.
+    // Those of the full set also wait for processes.
     maxWorkers: Number(
       process.env.WATTLINE_TEST_WORKERS ?? Math.ceil(availableParallelism() * (isFull ? 1.5 : 1)),
     ),

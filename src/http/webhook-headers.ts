@@ -8,7 +8,7 @@ interface Webhook {
 /**
  * The headers of a POST to a webhook. The receiver recognizes a repeated request by its key. With a secret
  * the request is signed: `Wattline-Signature` is `sha256=` and the HMAC (RFC 2104) of the body.
- * @param readBody the parts of the body. without a secret it is not called
+ * @param readBody returns the parts of the body. It is called only with a secret
  */
 export async function webhookHeaders(
   { headers, secret }: Webhook,
