@@ -63,6 +63,18 @@ test('what a file exports, another file uses', () => {
   expect(uses(`export type * from '../../src/a/x.ts';`)).toEqual([]);
 });
 
+test('a file imports a module once', () => {
+  const repeated = (text: string) => {
+    const modules = [...text.matchAll(/^import .*?\bfrom '(.+?)';$/gms)].map(([, module]) => module);
+    return modules.filter((module, index) => modules.indexOf(module) !== index);
+  };
+  expect(sources.flatMap(({ path, text }) => repeated(text).map((module) => `${path}: ${module}`))).toEqual(
+    [],
+  );
+  const twice = `import type { Clock } from './time.ts';\nimport {\n  DAY_MS,\n} from './time.ts';`;
+  expect(repeated(twice)).toEqual(['./time.ts']);
+});
+
 test('the rules are about the code that is there', () => {
   expect(sources.length).toBeGreaterThan(50);
   const imports = sources.flatMap(findImports);

@@ -12,8 +12,7 @@ import { claimsSchema, type Grant, type IssueRequest, issueRequestSchema } from 
 import { algorithms, ensureKeys, keyFileOf, readKeys } from './keys.ts';
 import { ownTokenId } from './own-token.ts';
 import { RefusedToken } from './refused-token.ts';
-import type { TokenRecord } from './token-files.ts';
-import { openTokenFiles } from './token-files.ts';
+import { openTokenFiles, type TokenRecord } from './token-files.ts';
 
 export interface AccessOptions {
   /** The folder `access/` in it has the keys, the list of issued tokens and the list of revoked ones. */

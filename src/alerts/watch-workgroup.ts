@@ -1,5 +1,9 @@
-import type { AlertSettings, ConditionName, ConditionSettings } from '../config/alert-settings.ts';
-import { channelsOf } from '../config/alert-settings.ts';
+import {
+  type AlertSettings,
+  type ConditionName,
+  type ConditionSettings,
+  channelsOf,
+} from '../config/alert-settings.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';

@@ -1,7 +1,6 @@
 import { DuckDBBlobValue, type DuckDBConnection } from '@duckdb/node-api';
 import type { Offset } from '../contract/offset.ts';
-import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
-import { instantAt, offsetAt } from '../decode/message-columns.ts';
+import { instantAt, type MessageColumns, offsetAt, type RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { refuseMissing } from '../publish/is-lake-complete.ts';
 import { readHead, storedFilePath } from '../publish/lake-commit.ts';

@@ -1,6 +1,5 @@
 import type { Logger } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
-import { DAY_MS } from '../lib/time.ts';
+import { type Clock, DAY_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
 import { readState } from './find-pieces.ts';

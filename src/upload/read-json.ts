@@ -1,6 +1,5 @@
 import { clipText } from '../lib/clip-text.ts';
-import type { ReadTable } from './read-csv.ts';
-import { refusedTable } from './read-csv.ts';
+import { type ReadTable, refusedTable } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
 import {
   type TableRow,

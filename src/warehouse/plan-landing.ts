@@ -1,7 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Offset } from '../contract/offset.ts';
-import type { MessageColumns } from '../decode/message-columns.ts';
-import { offsetAt } from '../decode/message-columns.ts';
+import { type MessageColumns, offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { type NewMessages, selectNewMessages } from './select-new-messages.ts';

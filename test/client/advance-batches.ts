@@ -2,8 +2,7 @@ import { keepNew } from '../../src/client/keep-new.ts';
 import { type DeliverStep, type Position, type Step, startPosition } from '../../src/client/position.ts';
 import type { BatchOutcome, ErrorOutcome } from '../../src/client/read-outcome.ts';
 import { createColumns } from '../../src/decode/columns-buffer.ts';
-import type { MessageColumns } from '../../src/decode/message-columns.ts';
-import { offsetAt } from '../../src/decode/message-columns.ts';
+import { type MessageColumns, offsetAt } from '../../src/decode/message-columns.ts';
 
 export const startTimeMs = 1_760_000_000_000;
 

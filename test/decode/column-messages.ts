@@ -1,8 +1,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import { deviceText } from '../../src/decode/device-words.ts';
-import type { MessageColumns, NameTable } from '../../src/decode/message-columns.ts';
-import { messageKinds } from '../../src/decode/message-columns.ts';
+import { type MessageColumns, messageKinds, type NameTable } from '../../src/decode/message-columns.ts';
 import { parseJsonExact } from '../../src/lib/json-text.ts';
 
 export interface ColumnMessage {

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
-import type { Explained } from '../../src/explain/explained-schema.ts';
-import { explainedSchema } from '../../src/explain/explained-schema.ts';
+import { type Explained, explainedSchema } from '../../src/explain/explained-schema.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { caseOf, goldenCases, ownReadings, siteOf } from '../rollup/golden.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';

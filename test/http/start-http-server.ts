@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import { createHttpServer, type HttpServerOptions } from '../../src/http/http-server.ts';
-import type { Logger } from '../../src/lib/logger.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Logger } from '../../src/lib/logger.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { commitBeforeAnswer } from '../../src/pipeline/commit-before-answer.ts';
 import { closeAssignment, openAssignment } from '../../src/pipeline/open-assignment.ts';

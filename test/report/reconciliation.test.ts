@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { reconcile } from '../../src/report/reconciliation.ts';
-import type { DayValue, SiteMember } from '../../src/report/site-days.ts';
-import { isMemberOn, percentOf } from '../../src/report/site-days.ts';
+import { type DayValue, isMemberOn, percentOf, type SiteMember } from '../../src/report/site-days.ts';
 import { rowsOfReconciliation } from '../../src/report/site-rows.ts';
 import { ruleConstants } from '../../src/rollup/rule-constants.ts';
 

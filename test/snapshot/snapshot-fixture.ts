@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import { silentLogger } from '../../src/lib/logger.ts';
-import type { SnapshotRef, TakenSnapshot } from '../../src/snapshot/take-snapshot.ts';
-import { packObject, takeSnapshot } from '../../src/snapshot/take-snapshot.ts';
+import {
+  packObject,
+  type SnapshotRef,
+  type TakenSnapshot,
+  takeSnapshot,
+} from '../../src/snapshot/take-snapshot.ts';
 import { unpack } from '../../src/snapshot/unpack.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { BackfillRequest } from '../../backfill/backfill-request.ts';
-import { RATE_DEFAULT } from '../../backfill/backfill-request.ts';
+import { type BackfillRequest, RATE_DEFAULT } from '../../backfill/backfill-request.ts';
 import { makeBackfillRequest } from '../../backfill/make-backfill-request.ts';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { TerminalError } from '../../lib/errors.ts';

@@ -15,8 +15,7 @@ import { runWithoutConfig } from '../run-service.ts';
 import { inTempFolder } from '../temp-folder.ts';
 import { printData } from '../terminal/output.ts';
 import { settledDays } from './demo-days.ts';
-import type { DemoSummary } from './demo-view.ts';
-import { type DemoState, describeDemo, describeStart, describeState } from './demo-view.ts';
+import { type DemoState, type DemoSummary, describeDemo, describeStart, describeState } from './demo-view.ts';
 
 const WORKGROUP = 'demo';
 const DAYS_BACK = 2;
