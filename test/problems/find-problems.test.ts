@@ -1,53 +1,10 @@
 import { expect, test } from 'vitest';
-import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { findProblems } from '../../src/problems/find-problems.ts';
-import { rollUp } from '../../src/rollup/roll-up.ts';
-import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, DEVICE, landReadings } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { sampled } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
-
-const OTHER = DEVICE.replace(/1$/, '2');
-const ROOF = DEVICE.replace(/1$/, '3');
-const total = { table: 'solar', field: 'total', method: 'total_energy', maxPower: '10 kW' };
-
-/** Readings since midnight of the first of June, one in so many hours. */
-const every =
-  (hours: number) =>
-  (count: number, dataOf: (index: number) => CaseReading['data'], reading: Partial<CaseReading> = {}) =>
-    Array.from({ length: count }, (_, index) => ({
-      table: 'solar',
-      ...reading,
-      event_time: new Date(Date.UTC(2024, 5, 1) + index * hours * 3_600_000).toISOString(),
-      data: dataOf(index),
-    }));
-const [everySixHours, everyQuarter] = [every(6), every(0.25)];
-
-async function problemsOf(
-  settings: Record<string, unknown>,
-  readings: CaseReading[],
-  shard?: Shard,
-): Promise<Record<string, string>> {
-  const opened = shard ?? (await openTestShard());
-  if (readings.length > 0) await landReadings(opened, readings);
-  await rollUp(opened, {
-    workgroup: workgroupSchema.parse({ id: 'acme', ...settings }),
-    clock: { now: () => Date.UTC(2030, 0, 1) },
-    closeAfterMs: 0,
-    logger: silentLogger,
-  });
-  return foundIn(opened, settings);
-}
-
-/** The problems of energy that is rolled up already. */
-async function foundIn(shard: Shard, settings: Record<string, unknown>): Promise<Record<string, string>> {
-  const workgroup = workgroupSchema.parse({ id: 'acme', ...settings });
-  const problems = await shard.read((connection) => findProblems(connection, workgroup));
-  return Object.fromEntries(problems.map(({ path, message }) => [path, message]));
-}
+import { everyQuarter, everySixHours, growingOf, OTHER, problemsOf, total } from './problems-fixture.ts';
 
 interface Case {
   energyStreams: Array<Record<string, unknown>>;
@@ -85,9 +42,6 @@ function testStreams(name: string, ofCase: (own: { device: string; table: string
     expect(Object.fromEntries(problems)).toEqual(own.expected);
   });
 }
-
-const growingOf = (whose: Partial<CaseReading>) =>
-  everySixHours(3, (index) => ({ total: 1_000 * index, state: 'run' }), whose);
 
 testStreams(
   'a working stream has no problem, and neither has a stream that an earlier one always covers',
@@ -363,39 +317,3 @@ testStreams('methods that contradict each other for one day are no problem', (ow
   readings: everySixHours(4, (index) => ({ total: 5_000 + index, power: 400 }), own),
   expected: {},
 }));
-
-/** A working device with a source, and one without. */
-const twoDevices = shared(async () => {
-  const shard = await openTestShard();
-  await problemsOf(
-    { energyStreams: [total] },
-    [...growingOf({ table: 'solar' }), ...growingOf({ table: 'solar', device: ROOF, source: 'roof' })],
-    shard,
-  );
-  return shard;
-});
-
-test('configured devices and sources without messages are reported', async () => {
-  const devices = [{ id: ROOF, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
-  expect(await foundIn(twoDevices(), { energyStreams: [total], devices, totalSource: 'all' })).toEqual({
-    'devices.0.sources': expect.stringContaining('"Roof" has never had energy; the device has "roof"'),
-    'devices.0.totalSource': expect.stringContaining('"meter" has never had energy'),
-    'devices.1.id': expect.stringContaining(`device ${OTHER} has never had energy`),
-    totalSource: expect.stringContaining('source "all" has never had energy'),
-  });
-});
-
-test('a role for a source without energy is reported, but not one for a pattern or another device', async () => {
-  const roles = [
-    { device: DEVICE, source: 'roof', role: 'production' },
-    { device: 'garage', source: 'default', role: 'production' },
-    { device: DEVICE, source: 'gr*', role: 'grid_import' },
-    { device: OTHER, source: 'roof', role: 'production' },
-    { source: 'nowhere', role: 'production' },
-  ];
-  const devices = [{ id: DEVICE, name: 'garage' }];
-  expect(await foundIn(twoDevices(), { energyStreams: [total], devices, roles })).toEqual({
-    'roles.0.source':
-      'source "roof" has never had energy, so its production is unknown; the device has "default": correct the name, or remove it',
-  });
-});

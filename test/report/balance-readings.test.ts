@@ -1,51 +1,12 @@
 import { expect, test } from 'vitest';
-import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
-import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
-import { WORKGROUP } from '../publish/publish-fixture.ts';
-import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
+import type { CaseReading } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { isSoak, sampled } from '../support/rounds.ts';
+import { sampled } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
+import { byDay, daily, openReadings, read, register, steady } from './balance-of-readings.ts';
 import type { Balances } from './balance-support.ts';
-import { openReport } from './report-fixture.ts';
 
 const [roof, meter] = [deviceId(1), deviceId(2)];
-const roles = [
-  { source: 'pv', role: 'production' },
-  { source: 'load', role: 'consumption' },
-  { source: 'import', role: 'grid_import' },
-  { source: 'export', role: 'grid_export' },
-  { source: 'net*', role: 'grid_import', negativeRole: 'grid_export' },
-];
-const register: EnergyStreamInput = { table: 't', field: 'total', method: 'total_energy', maxPower: '1 MW' };
-const daily: EnergyStreamInput = { table: 't', field: 'today', method: 'daily_energy', maxPower: '1 MW' };
-const byDay: EnergyStreamInput = {
-  table: 't',
-  field: 'day',
-  method: 'interval_energy',
-  interval: '1d',
-  maxPower: '1 MW',
-};
-
-/** Balances of energy that is rolled up from readings of each method. */
-async function openReadings(streams: EnergyStreamInput[], readings: CaseReading[], settings: object = {}) {
-  const workgroup = workgroupSchema.parse({ id: WORKGROUP, roles, energyStreams: streams, ...settings });
-  const at = await openReport(workgroup);
-  await landReadings(at.shard, readings);
-  await rollUpSite(at.shard, { timezone: workgroup.timezone, streams, devices: workgroup.devices });
-  await at.publish();
-  const get = async <Answer>(path: string) => {
-    const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`);
-    if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
-    return { answer: (await response.json()) as Answer, headers: response.headers };
-  };
-  return {
-    ...at,
-    get: get,
-    ask: async (day: string, more = '') =>
-      (await get<Balances>(`balance?startDate=${day}&endDate=${day}${more}`)).answer,
-  };
-}
 
 const sites: Array<{ name: string; readings: CaseReading[] }> = [];
 
@@ -73,28 +34,6 @@ function siteWith(readings: CaseReading[]) {
   return async (day: string, more = '') =>
     (await workgroupOfSites().get<Balances>(`sites/${name}/balance?startDate=${day}&endDate=${day}${more}`))
       .answer;
-}
-
-/** Values of a field at times of the day. */
-function read(device: string, source: string, field: string, values: Record<string, number>): CaseReading[] {
-  return Object.entries(values).map(([time, value]) => ({
-    event_time: time.includes('T') ? time : `2026-06-02T${time}:00Z`,
-    device,
-    source,
-    data: { [field]: value },
-  }));
-}
-
-/**
- * A register that is read each quarter of an hour and grows by so much in each, from midnight to midnight.
- */
-function steady(device: string, source: string, wh: (index: number) => number, first = 0): CaseReading[] {
-  let total = first;
-  return Array.from({ length: 97 }, (_, index) => {
-    if (index > 0) total += wh(index - 1);
-    const event_time = new Date(Date.UTC(2026, 5, 2) + index * 900_000).toISOString();
-    return { event_time, device, source, data: { total } };
-  });
 }
 
 const asleepAtNight = siteWith([
@@ -207,86 +146,6 @@ test('a register has no shape during hours without readings, unless at most 20 W
     gridNetWh: 9_579,
     gridImportWh: null,
     flags: ['estimated', 'netted', 'shape_unknown'],
-  });
-});
-
-// balance-golden.test.ts has the cases of shapes.
-test.runIf(isSoak)(
-  'readings up to an hour apart have a shape, and readings of a register up to two hours apart',
-  async () => {
-    const hourly: EnergyStreamInput = { ...byDay, field: 'hour', interval: '1h' };
-    const longer: EnergyStreamInput = { ...byDay, field: 'longer', interval: '61m' };
-    const power: EnergyStreamInput = {
-      table: 't',
-      field: 'power',
-      method: 'power_curve',
-      maxPower: '1 MW',
-      maxGap: '2h',
-    };
-    const every = (device: string, field: string, minutes: number, value: number): CaseReading[] =>
-      Array.from({ length: Math.ceil(1_440 / minutes) + 1 }, (_, index) => ({
-        event_time: new Date(Date.UTC(2026, 5, 2) + index * minutes * 60_000).toISOString(),
-        device,
-        source: 'pv',
-        data: { [field]: value },
-      }));
-    /** Silent from 10:00 on. Then it sends again each quarter of an hour. */
-    const silent = (device: string, goesOn: string): CaseReading[] =>
-      steady(device, 'pv', () => 100).filter(({ event_time }) => {
-        const time = event_time.slice(11, 16);
-        return event_time.startsWith('2026-06-03') || time <= '10:00' || time >= goesOn;
-      });
-    const pv: Record<string, CaseReading[]> = {
-      'values of an hour': every(deviceId(1), 'hour', 60, 400),
-      'values of 61 minutes': every(deviceId(2), 'longer', 61, 400),
-      'power each hour': every(deviceId(3), 'power', 60, 400),
-      'power each 61 minutes': every(deviceId(4), 'power', 61, 400),
-      'a register after two hours': silent(deviceId(5), '12:00'),
-      'a register after more than two hours': silent(deviceId(6), '12:15'),
-    };
-    const readings = Object.values(pv).flatMap((some, index) => [
-      ...some,
-      ...steady(deviceId(index + 1), 'load', () => 50),
-    ]);
-    const at = await openReadings([register, hourly, longer, power], readings);
-    const shapes = Object.fromEntries(
-      await Promise.all(
-        Object.keys(pv).map(async (name, index) => {
-          const { '2026-06-02': told } = await at.ask('2026-06-02', `&device=${deviceId(index + 1)}`);
-          return [name, !(told!.flags as string[]).includes('shape_unknown')];
-        }),
-      ),
-    );
-    expect(shapes).toEqual({
-      'values of an hour': true,
-      'values of 61 minutes': false,
-      'power each hour': true,
-      'power each 61 minutes': false,
-      'a register after two hours': true,
-      'a register after more than two hours': false,
-    });
-  },
-);
-
-// balance-golden.test.ts has such registers.
-test.runIf(isSoak)('registers that count in large steps are off by their steps, and no more', async () => {
-  const coarse = (device: string, source: string, wh: number) =>
-    steady(device, source, (index) => (index % 10 === 0 ? wh : 0));
-  const readings = [
-    ...coarse(meter, 'import', 1_000),
-    ...coarse(roof, 'load', 1_100),
-    ...coarse(roof, 'pv', 0),
-  ];
-  const at = await openReadings([{ ...register, jitter: '2 kWh' }], readings, { roles: [...roles] });
-  // Import 10,000, consumption 11,000: a difference of three steps of 1,000, which is 3,000 at most.
-  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
-    gridExportWh: -1_000,
-    flags: ['noise'],
-  });
-  const fine = await openReadings([{ ...register, jitter: '2 Wh' }], readings);
-  expect((await fine.ask('2026-06-02'))['2026-06-02']).toMatchObject({
-    gridExportWh: -1_000,
-    flags: ['imbalance'],
   });
 });
 

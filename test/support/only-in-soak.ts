@@ -47,6 +47,7 @@ export const onlyInSoak: readonly string[] = [
   'test/release/read-only.test.ts',
   'test/release/tarball.test.ts',
   'test/report/absurd.test.ts',
+  'test/report/balance-shapes.test.ts',
   'test/report/cookbook-agrees.test.ts',
   'test/rollup/appended.test.ts',
   'test/rollup/many-days.test.ts',
