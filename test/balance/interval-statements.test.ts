@@ -196,3 +196,30 @@ test('nothing is left over if a role is computed, and it is unknown what is left
   expect(await residualOf('computed', null)).toBe(null);
   expect(await residualOf('undetermined', 7)).toBe(null);
 });
+
+test('the level of an interval has the rests of its own scope and time', async () => {
+  const found = await readStatements(
+    {
+      interval_sum: [
+        'scope_id, at_ms, is_complete',
+        `'a', 0, true`,
+        `'a', ${QUARTER_MS}, false`,
+        `'b', 0, true`,
+      ],
+      rest: [
+        'scope_id, at_ms, container, rest_wh',
+        `'a', 0, 'site', 5`,
+        `'a', 0, 'a.main', 2`,
+        `'b', 0, 'site', 7`,
+        `'a', ${HOUR_MS}, 'site', 9`,
+      ],
+    },
+    { level: 'find_interval_level' },
+    `scope_id, period, known_intervals, rest::JSON::VARCHAR`,
+  );
+  expect(found).toEqual([
+    ['a', '1970-01-01T00:00:00Z', 1, '{"a.main":2,"site":5}'],
+    ['a', '1970-01-01T00:15:00Z', 0, null],
+    ['b', '1970-01-01T00:00:00Z', 1, '{"site":7}'],
+  ]);
+});
