@@ -5,14 +5,12 @@ import type { Command } from 'commander';
 import type { RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
 import { errorMessage, TerminalError } from '../../lib/errors.ts';
-import { formatCount, formatCountOf } from '../../lib/format-count.ts';
-import { formatMoment } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { repeatRequests } from '../../storage/repeat-requests.ts';
 import { workgroupStore } from '../../storage/workgroup-store.ts';
-import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
+import { type BucketRestore, describeBucketRestore, type RestoredWorkgroup } from './bucket-restore-view.ts';
 import { bucketAddress, type Place } from './choose-place.ts';
 
 interface Asked {
@@ -21,17 +19,6 @@ interface Asked {
   /** A backup. Undefined: an earlier commit of the bucket. */
   place: Place | undefined;
   force: boolean;
-}
-
-interface Restored {
-  workgroup: string;
-  /** The new commit of the bucket, and the restored one. */
-  commit: number;
-  from: number;
-  createdAtMs: number;
-  isNew: boolean;
-  /** The commit that was the newest one before. Undefined if the bucket had no data. */
-  replaced?: number;
 }
 
 /**
@@ -49,7 +36,7 @@ export async function restoreInBucket(
     printData(command, service.terminal, { place: bucket, workgroups: [] }, () => `${nothingToDo(bucket)}\n`);
     return;
   }
-  const workgroups: Restored[] = [];
+  const workgroups: RestoredWorkgroup[] = [];
   const missing: string[] = [];
   let failure: unknown;
   for (const id of ids) {
@@ -64,37 +51,9 @@ export async function restoreInBucket(
   if (workgroups.length === 0) throw failure;
   await announce(config, service, workgroups);
   const state = place && (await restoreStateOf(config, service, place, workgroups));
-  printData(
-    command,
-    service.terminal,
-    { place: place?.name ?? bucket, workgroups, missing, state },
-    (columnsMax, shown) =>
-      [
-        formatTable(
-          [
-            { title: 'workgroup', value: (row) => row.workgroup },
-            { title: 'restored commit', value: (row) => formatCount(row.from), align: 'right' },
-            { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
-            {
-              title: 'new commit',
-              value: ({ isNew, commit }) => (isNew ? formatCount(commit) : 'none, it is the newest'),
-              align: 'right',
-            },
-          ],
-          shown.workgroups,
-          columnsMax,
-        ),
-        ...shown.workgroups.flatMap(({ workgroup, replaced }) =>
-          replaced === undefined
-            ? []
-            : [
-                `${workgroup}: commit ${replaced} was the newest one before. "wattline restore --at ${replaced} -w ${workgroup}" brings it back within a day.\n`,
-              ],
-        ),
-        ...shown.missing.map((id) => `${id}: there is no such commit of it.\n`),
-        shown.state ? describeState(shown.state) : '',
-        `\nA running service stops with the data that it has, and continues from the restored data and the stream.\n`,
-      ].join(''),
+  const restored = { place: place?.name ?? bucket, workgroups, missing, state };
+  printData(command, service.terminal, restored, (columnsMax, shown) =>
+    describeBucketRestore(shown, columnsMax),
   );
 }
 
@@ -102,7 +61,11 @@ export async function restoreInBucket(
  * Tells running owners and readers of the new commits. Without it owners find them within minutes, and
  * readers within 30 s.
  */
-async function announce(config: Config, { logger }: Service, restored: readonly Restored[]): Promise<void> {
+async function announce(
+  config: Config,
+  { logger }: Service,
+  restored: readonly RestoredWorkgroup[],
+): Promise<void> {
   if (config.queue.backend !== 'redis') return;
   const { openQueueRedis } = await import('../../service/open-control.ts');
   const { announceCommit } = await import('../../service/commit-news.ts');
@@ -123,7 +86,12 @@ async function announce(config: Config, { logger }: Service, restored: readonly 
  * Restores the runs of exports into the bucket, and the files of audit and access into the data folder of
  * this machine.
  */
-async function restoreStateOf(config: Config, service: Service, place: Place, restored: readonly Restored[]) {
+async function restoreStateOf(
+  config: Config,
+  service: Service,
+  place: Place,
+  restored: readonly RestoredWorkgroup[],
+): Promise<BucketRestore['state']> {
   const { restoreState } = await import('../../backup/backup-state.ts');
   const { exportsToBucket } = await import('./exports-in-bucket.ts');
   const { dataDir } = config;
@@ -146,21 +114,12 @@ async function countFiles(folder: string): Promise<number> {
   return entries.filter((entry) => entry.isFile()).length;
 }
 
-type RestoredState = Awaited<ReturnType<typeof restoreStateOf>>;
-
-function describeState({ runs, files, filesKept }: RestoredState): string {
-  return [
-    `\nRestored into the bucket: ${formatCountOf(runs.copied, 'run')} of exports. Left as they were: ${formatCountOf(runs.kept, 'existing run')}.\n`,
-    `Restored on this machine: ${formatCountOf(files, 'file')} of audit and access. Left as they were: ${formatCountOf(filesKept, 'existing file')}.\n`,
-  ].join('');
-}
-
 async function restoreOne(
   config: Config,
   { signal }: Service,
   id: string,
   { at, place, force }: Omit<Asked, 'ids'>,
-): Promise<Restored> {
+): Promise<RestoredWorkgroup> {
   const store = repeatRequests(workgroupStore(config.storage, id)!);
   const { commit, isNew, replaced, content } = place
     ? await restorePlace(config, store, place.of(id), { at, force, signal })
