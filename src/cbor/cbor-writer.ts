@@ -1,4 +1,5 @@
 import { cborInitial, cborMajor } from './cbor-head.ts';
+import { integerRange } from './integer-range.ts';
 
 /**
  * Writes CBOR (RFC 8949) into one buffer that grows. Lengths are definite, and each length and integer has
@@ -14,8 +15,6 @@ export interface CborWriter {
 
 const HEAD_BYTES_MAX = 9;
 const TWO_POW_32 = 0x1_0000_0000;
-const INTEGER_MIN = -(2n ** 64n);
-const INTEGER_MAX = 2n ** 64n - 1n;
 /** For shorter text a loop over the characters is faster than a call of Node's encoder. */
 const SHORT_TEXT_CHARACTERS = 64;
 
@@ -106,7 +105,8 @@ export function writeNumber(writer: CborWriter, value: number): void {
  * @throws RangeError for other integers, because CBOR has no plain form for them
  */
 export function writeBigint(writer: CborWriter, value: bigint): void {
-  if (value < INTEGER_MIN || value > INTEGER_MAX) throw new RangeError('an integer of more than 64 bits');
+  if (value < integerRange.least || value > integerRange.greatest)
+    throw new RangeError('an integer of more than 64 bits');
   const major = value >= 0n ? cborMajor.uint : cborMajor.negative;
   const magnitude = value >= 0n ? value : -1n - value;
   if (magnitude <= BigInt(Number.MAX_SAFE_INTEGER)) {

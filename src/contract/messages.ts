@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integerRange } from '../cbor/integer-range.ts';
 import type { Offset } from './offset.ts';
 import { limits } from './wire-limits.ts';
 
@@ -41,10 +42,7 @@ export const deviceIdSchema = z.guid('must be a UUID').transform((id) => id.toLo
 const instantSchema = z.number().int().min(0).max(limits.instantMsMax);
 export const fieldValueSchema = z.union([
   z.number(),
-  z
-    .bigint()
-    .min(-(2n ** 64n))
-    .max(2n ** 64n - 1n),
+  z.bigint().min(integerRange.least).max(integerRange.greatest),
   textSchema,
   z.boolean(),
   z.null(),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Access } from '../access/access.ts';
+import { OFFSET_MAX } from '../contract/offset.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { countParameter } from '../http/query-schemas.ts';
@@ -142,11 +143,9 @@ function tokenRows(tokens: z.output<typeof tokenListSchema>['tokens']): ListRows
   };
 }
 
-const OFFSET_END = 2n ** 64n;
-
 function positionOf(text: string): AuditPosition {
   const [storeMs, offset] = text.split('-') as [string, string];
-  if (BigInt(offset) >= OFFSET_END)
+  if (BigInt(offset) > OFFSET_MAX)
     throw new StreamError('InvalidRequest', 'before: must be the `next` of an answer', {
       parameter: 'before',
     });

@@ -1,3 +1,4 @@
+import { integerRange } from '../../cbor/integer-range.ts';
 import type { IngestItem } from '../../contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
 import { limits } from '../../contract/wire-limits.ts';
@@ -128,9 +129,6 @@ function checkData(data: unknown, report: Report): void {
 /** A lone surrogate is refused. UTF-8 cannot store it, so two different names could become the same name. */
 const hasLoneSurrogate = 'has a lone surrogate, which is half of a character';
 
-const INTEGER_MIN = -(2n ** 64n);
-const INTEGER_MAX = 2n ** 64n - 1n;
-
 function checkValue(field: string, value: unknown, report: Report): void {
   switch (typeof value) {
     case 'number':
@@ -144,7 +142,7 @@ function checkValue(field: string, value: unknown, report: Report): void {
     case 'boolean':
       return;
     case 'bigint':
-      if (value < INTEGER_MIN || value > INTEGER_MAX)
+      if (value < integerRange.least || value > integerRange.greatest)
         report(`data.${field}`, 'must be an integer of at most 64 bits');
       return;
     default:
