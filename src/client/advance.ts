@@ -16,9 +16,8 @@ const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
 
 /**
  * Decides the next step of a consumer after a read. It is a pure function, so it can run in the thread that
- * lands the batch.
- * Each message is delivered once and in order while the server has it. Messages that the server has lost are
- * reported as a gap. Repeated messages are dropped. The number of attempts is bounded.
+ * lands the batch. Each message is delivered once and in order while the server has it. Messages that the
+ * server has lost are reported as a gap. Repeated messages are dropped. The number of attempts is bounded.
  */
 export function advancePosition(
   position: Position,

@@ -207,6 +207,18 @@ test.each([
   expect(packageFile.devDependencies.node).toMatch(new RegExp(`^\\^${version}\\.`));
 });
 
+test('CI runs each test on one of its machines', () => {
+  const { full } = parse(read('.github/workflows/ci.yml')).jobs;
+  const parts: number[] = full.strategy.matrix.part;
+  expect(parts).toEqual(parts.map((_, index) => index + 1));
+  expect(full.steps.at(-1).run).toBe(`npm run test:full -- --shard=\${{ matrix.part }}/${parts.length}`);
+});
+
+test('.ci/slow-tests names files with slow tests', () => {
+  for (const path of read('.ci/slow-tests').trim().split('\n'))
+    expect(read(path)).toMatch(/@module-tag slow|tags: \['slow'\]/);
+});
+
 test('the license is the license of the package', () => {
   expect(packageFile.license).toBe('MIT');
   expect(read('LICENSE')).toMatch(/^MIT License\n\nCopyright \(c\) \d{4} The Wattline authors\n/);
