@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import type { ListedCorrection } from '../../src/correction/list-corrections.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
-import { between, day, NOW_MS, OTHER, serveCorrections, site } from './serve-corrections.ts';
+import { between, correctionServer, day, NOW_MS, OTHER, site } from './serve-corrections.ts';
+
+const serveCorrections = correctionServer();
 
 test('only a token with the permission can correct, and one with device groups only its devices', {
   tags: ['slow'],

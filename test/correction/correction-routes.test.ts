@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { DEVICE } from '../rollup/rollup-fixture.ts';
-import { between, day, serveCorrections, WORKGROUP } from './serve-corrections.ts';
+import { between, correctionServer, day, WORKGROUP } from './serve-corrections.ts';
+
+const serveCorrections = correctionServer();
 
 test('a correction is stored with what it changes, listed, and undone once', async () => {
   const { post, get, csv, audit, noted } = await serveCorrections();

@@ -18,6 +18,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { answerCorrections } from '../../src/operate/answer-corrections.ts';
 import { openLakeReader } from '../../src/report/lake/lake-reader.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
@@ -51,99 +52,103 @@ export const between = (from: string, to: string) => ({
 });
 
 /** Two devices with 2400 Wh each on 2 June. */
-const openPlant = filledShard(async (shard) => {
+async function fillPlant(shard: Shard) {
   for (const device of [DEVICE, OTHER])
     await landReadings(shard, [
       { device, event_time: '2026-06-01T22:00:00Z', data: { energy: 0 } },
       { device, event_time: '2026-06-02T22:00:00Z', data: { energy: 2_400 } },
     ]);
   await rollUpSite(shard, site, NOW_MS);
-});
+}
 
 /**
- * The routes on a real warehouse and real access, over a real port; what asks the owner of the warehouse asks
- * it directly.
+ * Fills the warehouse once for a file of tests.
+ * @returns a function that serves the routes on a copy of it, with real access, over a real port; what asks
+ * the owner of the warehouse asks it directly
  */
-export async function serveCorrections(instead: Partial<CorrectionRoutesOptions> = {}) {
-  const dataDir = tempDir();
-  const clock = createTestClock(NOW_MS);
-  const shard = await openPlant(clock);
-  const access = await createAccess({ dataDir, issuer: 'wattline', clock });
-  const audit = createAudit({ dataDir, actor: 'test', clock });
-  const workgroups = createWorkgroups(
-    configSchema.parse({
-      workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
-    }),
-  );
-  const lake = await openLakeReader({
-    lakeDir: join(dataDir, 'lake'),
-    hasPublished: () => false,
-    threads: 1,
-  });
-  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
-  const answered = async <Answer>(work: Promise<Answer>) =>
-    work.then(
-      (answer) => ({ kind: 'answer' as const, answer }),
-      (error: Error) => ({ kind: 'failed' as const, error }),
+export function correctionServer() {
+  const openPlant = filledShard(fillPlant);
+  return async (instead: Partial<CorrectionRoutesOptions> = {}) => {
+    const dataDir = tempDir();
+    const clock = createTestClock(NOW_MS);
+    const shard = await openPlant(clock);
+    const access = await createAccess({ dataDir, issuer: 'wattline', clock });
+    const audit = createAudit({ dataDir, actor: 'test', clock });
+    const workgroups = createWorkgroups(
+      configSchema.parse({
+        workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
+      }),
     );
-  registerCorrectionRoutes(app, {
-    correct: (_, { request, ...options }) =>
-      answered(
-        storeAuditedCorrection(shard, request, {
-          ...options,
-          nowMs: clock.now(),
-          closeAfterMs: 2 * DAY_MS,
-          audit,
-          logger: silentLogger,
-        }),
-      ),
-    list: (_, asked) =>
-      answered(shard.read((connection) => listCorrections(connection, asked, site.timezone))),
-    workgroups,
-    answer: answerCorrections(lake),
-    ...instead,
-  });
-  onTestFinished(() => lake.close());
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(async () => {
-    // The client keeps connections open, and `close` would wait for them.
-    app.server.closeAllConnections();
-    await app.close();
-  });
-  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1/orgs/${WORKGROUP}/corrections`;
-  const issue = async (scope: IssueRequest['scopes'][string]) =>
-    (await access.issue({ subject: 'dash', scopes: { [WORKGROUP]: scope }, lifetimeMs: HOUR_MS })).token;
-  const both = await issue({ permissions: ['search:read', 'data:correct'] });
-  const ask = async (
-    method: string,
-    query: string,
-    { body, token = both }: { body?: unknown; token?: string } = {},
-  ) => {
-    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const response = await fetch(`${url}${query}`, {
-      method,
-      headers,
-      ...(body !== undefined && { body: text }),
+    const lake = await openLakeReader({
+      lakeDir: join(dataDir, 'lake'),
+      hasPublished: () => false,
+      threads: 1,
     });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-  };
-  return {
-    audit,
-    /** The entries for the audit log. */
-    noted() {
-      const spool = openAuditSpool(dataDir, WORKGROUP);
-      return spool.waiting().map((name) => spool.read(name)!);
-    },
-    shard,
-    issue,
-    post: (body: unknown, more: { query?: string; token?: string } = {}) =>
-      ask('POST', more.query ?? '', { body, ...(more.token && { token: more.token }) }),
-    /** The lines of the list as CSV. */
-    async csv() {
-      const headers = { Authorization: `Bearer ${both}`, Accept: 'text/csv' };
-      return (await (await fetch(url, { headers })).text()).trimEnd().split('\r\n');
-    },
-    get: (query = '', token?: string) => ask('GET', query, token ? { token } : {}),
+    const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
+    const answered = async <Answer>(work: Promise<Answer>) =>
+      work.then(
+        (answer) => ({ kind: 'answer' as const, answer }),
+        (error: Error) => ({ kind: 'failed' as const, error }),
+      );
+    registerCorrectionRoutes(app, {
+      correct: (_, { request, ...options }) =>
+        answered(
+          storeAuditedCorrection(shard, request, {
+            ...options,
+            nowMs: clock.now(),
+            closeAfterMs: 2 * DAY_MS,
+            audit,
+            logger: silentLogger,
+          }),
+        ),
+      list: (_, asked) =>
+        answered(shard.read((connection) => listCorrections(connection, asked, site.timezone))),
+      workgroups,
+      answer: answerCorrections(lake),
+      ...instead,
+    });
+    onTestFinished(() => lake.close());
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(async () => {
+      // The client keeps connections open, and `close` would wait for them.
+      app.server.closeAllConnections();
+      await app.close();
+    });
+    const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1/orgs/${WORKGROUP}/corrections`;
+    const issue = async (scope: IssueRequest['scopes'][string]) =>
+      (await access.issue({ subject: 'dash', scopes: { [WORKGROUP]: scope }, lifetimeMs: HOUR_MS })).token;
+    const both = await issue({ permissions: ['search:read', 'data:correct'] });
+    const ask = async (
+      method: string,
+      query: string,
+      { body, token = both }: { body?: unknown; token?: string } = {},
+    ) => {
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const response = await fetch(`${url}${query}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body: text }),
+      });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    return {
+      audit,
+      /** The entries for the audit log. */
+      noted() {
+        const spool = openAuditSpool(dataDir, WORKGROUP);
+        return spool.waiting().map((name) => spool.read(name)!);
+      },
+      shard,
+      issue,
+      post: (body: unknown, more: { query?: string; token?: string } = {}) =>
+        ask('POST', more.query ?? '', { body, ...(more.token && { token: more.token }) }),
+      /** The lines of the list as CSV. */
+      async csv() {
+        const headers = { Authorization: `Bearer ${both}`, Accept: 'text/csv' };
+        return (await (await fetch(url, { headers })).text()).trimEnd().split('\r\n');
+      },
+      get: (query = '', token?: string) => ask('GET', query, token ? { token } : {}),
+    };
   };
 }

@@ -14,17 +14,19 @@ export function atEnd(end: End): void {
 /**
  * Opens something once for all tests of a file or of a `describe`, because a warehouse with data takes a
  * second of the processor. The tests only read it, or only the last one changes it.
+ * @throws Error if it is read before or after the tests of the file, such as by a second file that imports it
  */
 export function shared<Value>(open: () => Promise<Value>): () => Value {
-  let value: Value;
+  let opened: { value: Value } | undefined;
   beforeAll(async () => {
     const own: End[] = [];
     const endAll = async () => {
+      opened = undefined;
       for (const end of own.reverse()) await end();
     };
     ends = own;
     try {
-      value = await open();
+      opened = { value: await open() };
     } catch (error) {
       await endAll();
       throw error;
@@ -33,5 +35,9 @@ export function shared<Value>(open: () => Promise<Value>): () => Value {
     }
     return endAll;
   });
-  return () => value;
+  return () => {
+    if (!opened)
+      throw new Error('nothing is open here: call the function that makes it in each file of tests');
+    return opened.value;
+  };
 }
