@@ -2,8 +2,8 @@
 export const isSoak = process.env.WATTLINE_SOAK === '1';
 
 /**
- * True in `npm run test:full`, in the soak, and if `vitest run` names files. False in `npm test`, which leaves
- * out tests with the tag `slow`, the web page and S3, so that it takes only minutes.
+ * True in `npm run test:full`, in the soak, and if `vitest run` names files. False in `npm test`, which
+ * leaves out tests with the tag `slow`, the web page and S3, so that it takes only minutes.
  */
 export const isFull = isSoak || process.env.WATTLINE_SHORT !== '1';
 
