@@ -130,6 +130,18 @@ test('the runs of a period in a folder are its revisions, and not those of its d
   expect(await ledger.runsOf('2026')).toEqual([]);
 });
 
+test('a delivered day may get its first energy later, or lose it', async () => {
+  const dataDir = tempDir();
+  const days = [
+    { day: '2026-11-01', beforeWh: null, afterWh: 5 },
+    { day: '2026-11-02', beforeWh: 5, afterWh: null },
+  ];
+  const outdated = { since: '2026-11-21T00:00:00.000Z', generation: 4, days };
+  await openFolderLedger(dataDir, 'daily').save(delivered('2026-11', { endDay: '2026-11-30', outdated }));
+  const [run] = await openFolderLedger(dataDir, 'daily').runs();
+  expect(run!.outdated).toEqual(outdated);
+});
+
 test('a run that is delivered stays so when it is saved again, as when a correction makes it outdated', async () => {
   const ledger = openFolderLedger(tempDir(), 'daily');
   await ledger.save(delivered('2026-11-19', { state: 'waiting' }));

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { checkPackedFile } from '../../src/import/hash-and-check-file.ts';
+import { checkPackedFile, hashAndCheckFile } from '../../src/import/hash-and-check-file.ts';
 import { zstdFrames } from '../../src/import/zstd-frames.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -29,6 +29,19 @@ test('the frames of a file are found by their sizes', async () => {
   const found: number[] = [];
   for await (const { start, end } of zstdFrames(fileOf(Buffer.concat(frames)))) found.push(end - start);
   expect(found).toEqual(frames.map(({ length }) => length));
+});
+
+test('the hash of a file of several frames is that of its bytes, and each byte is counted once', async () => {
+  const whole = Buffer.concat(frames);
+  let bytes = 0;
+  const found = await hashAndCheckFile(fileOf(whole), {
+    signal: new AbortController().signal,
+    onBytes: (read) => {
+      bytes += read;
+    },
+  });
+  expect(found).toBe(hash('sha256', whole, 'hex'));
+  expect(bytes).toBe(whole.length);
 });
 
 test('a file of several frames is checked to its end', { tags: ['slow'] }, async () => {

@@ -10,7 +10,7 @@ import { createPipelineStages, type PipelineStagesOptions } from '../../src/pipe
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
-import { assignmentOf } from './answers.ts';
+import { answerOf, assignmentOf } from './answers.ts';
 
 /** The stages of the workgroup `acme`. */
 function stagesOf(
@@ -59,6 +59,22 @@ test('a run of the roll-up begins no call after 10 s, leaves the rest to the nex
 test('a run of the roll-up that is stopped begins no call', async () => {
   const { rollUp } = stagesOfSlowRollUps(5);
   expect(await rollUp(AbortSignal.abort())).toMatchObject({ counts: { readings: 0 } });
+});
+
+test('the status counts the messages of all reads', { tags: ['slow'] }, async () => {
+  const server = createServer(({ url }, response) => {
+    const offset = Number(new URL(url!, 'http://a').searchParams.get('offset') ?? 0);
+    const { contentType, bytes } = answerOf(offset, offset === 0 ? 3 : 5, offset > 0);
+    response.setHeader('content-type', contentType).end(bytes);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { stages, status, pipeline, dataDir } = stagesOf({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+  await pipeline.open(assignmentOf(dataDir));
+  await stages.poll('acme', new AbortController().signal);
+  expect(status.of('acme').poll).toMatchObject({ messages: 5, nextOffset: '5' });
 });
 
 test('a read at the end of the stream waits a second, unless the worker is told of news', {

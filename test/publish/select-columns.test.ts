@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { analyticsViews } from '../../src/publish/analytics-views.ts';
 import { type DatasetName, selectOf } from '../../src/publish/datasets.ts';
 import { queryText, type SqlParameters } from '../../src/warehouse/query.ts';
 import { deviceId } from '../support/messages.ts';
@@ -166,15 +167,33 @@ test.each<[dataset: DatasetName, inserted: string, parameters: SqlParameters, ro
       samples: [{ event_time: at(4), stream_offset: 5, value: 'x', batch_id: 6 }],
     },
   ],
-])('each column of %s has its own value', async (dataset, inserted, parameters, row) => {
-  await warehouse().transaction(async (connection) => {
-    await connection.run("SET TimeZone = 'UTC'");
-    await connection.run(inserted);
-    const found = await queryText<{ row: string }>(
-      connection,
-      `SELECT to_json(found)::VARCHAR AS row FROM (${selectOf(dataset)}) AS found`,
-      parameters,
-    );
-    expect(found.map((one) => JSON.parse(one.row) as unknown)).toEqual([row]);
-  });
-});
+])(
+  'each column of %s has its own value, and the type that its views say',
+  async (dataset, inserted, parameters, row) => {
+    await warehouse().transaction(async (connection) => {
+      await connection.run("SET TimeZone = 'UTC'");
+      await connection.run(inserted);
+      const found = await queryText<{ row: string }>(
+        connection,
+        `SELECT to_json(found)::VARCHAR AS row FROM (${selectOf(dataset)}) AS found`,
+        parameters,
+      );
+      expect(found.map((one) => JSON.parse(one.row) as unknown)).toEqual([row]);
+      const typesOf = (sql: string, of?: SqlParameters) =>
+        queryText<{ name: string; type: string }>(
+          connection,
+          `SELECT column_name AS name, column_type AS type FROM (DESCRIBE ${sql})`,
+          of,
+        );
+      const types = await typesOf(selectOf(dataset), parameters);
+      // An empty view has these types.
+      for (const view of analyticsViews.filter((one) => one.dataset === dataset)) {
+        const read = view.columns.filter(
+          ({ name, select }) => select === undefined && types.some((one) => one.name === name),
+        );
+        const nulls = read.map(({ name, type }) => `NULL::${type} AS "${name}"`);
+        expect(types).toEqual(expect.arrayContaining(await typesOf(`SELECT ${nulls.join(', ')}`)));
+      }
+    });
+  },
+);

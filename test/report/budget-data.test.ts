@@ -169,6 +169,10 @@ test('a scenario without any budget is refused with the same text for every toke
   const refusal = 'scenario: no budget of these meters has the scenario "contract"; the scenarios are P50';
   expect((await at.refusal(question)).message).toBe(refusal);
   expect((await at.refusal(question, two)).message).toBe(refusal);
+  for (const Accept of ['text/csv', 'application/x-ndjson'])
+    expect([Accept, (await at.get(`/api/v1/orgs/acme/${question}`, { headers: { Accept } })).status]).toEqual(
+      [Accept, 400],
+    );
 });
 
 test('the latest revision counts, and changes the ETag', { tags: ['slow'] }, async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSoak } from '../support/rounds.ts';
+import { isSoak, sampled } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   daysOf,
@@ -34,6 +34,8 @@ const zones = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
  * streams.
  */
 const ROUNDS_MAX = 4;
+/** One of so many cases with one event is also rolled up alone. */
+const ALONE_EVERY = 16;
 
 test('every golden case has a unique name', () => {
   const ids = goldenCases().map(({ id }) => id);
@@ -45,6 +47,20 @@ test('every member of a golden case is checked', () => {
   expect(unknownKeys([{ id: 'mine', tolerance: 1 }])).toEqual([
     expect.stringMatching(/^mine: tolerance is not known; a case may have id, why, .*deviceDays/),
   ]);
+});
+
+// With one case alone, one break is all that changes.
+test.each(
+  sampled(
+    chosen.filter(({ events }) => events?.length === 1),
+    ALONE_EVERY,
+  ),
+)('the case $id has the same energy alone in its warehouse', async (one) => {
+  const shard = await openTestShard();
+  await landReadings(shard, ownReadings(one));
+  await rollUpSite(shard, siteOf([one]));
+  expect(sumByDay((await daysOf(shard)).get(one.id) ?? [])).toEqual(one.expected);
+  expect((await eventsOf(shard)).get(one.id)).toEqual(one.events);
 });
 
 describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) => {
