@@ -3,7 +3,7 @@
 -- Reads   daily_energy, reported_interval, series; interval_day (temporary: the local days around).
 -- Writes  fill_slot, basis_interval, chosen_day (temporary). Energy in Wh, instants in ms since 1970.
 -- Why     An estimate is computed once and stored, so it never changes by itself. An interval or a day is
---         measured if measurements cover at least 99.9 % of it.
+--         measured if measurements cover at least full_coverage_share() of it.
 
 -- name: collect_slots
 -- Finds the intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to
@@ -31,7 +31,7 @@ WHERE start_ms_of(interval_day.interval_index) >= $from_ms::BIGINT
 
 -- name: collect_basis
 -- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from
--- which each day was read.
+-- which each day was read. $timezone: the zone of the days.
 -- basis_interval:
 --   day, start_ms, clock, energy_wh
 --   is_known       measurements cover it

@@ -68,14 +68,14 @@ export type AlertState = z.output<typeof alertStateSchema>;
 
 export const emptyAlertState: AlertState = { alarms: [], channels: {}, snoozes: [], judged: [] };
 
-/**
- * True while nothing of a condition is sent. A clock that was set back by more than its duration ends a
- * snooze.
- */
+/** True until a snooze ends. A clock that was set back by more than its duration ends it, too. */
+export function isSnoozing({ atMs, forMs }: { atMs: number; forMs: number }, nowMs: number): boolean {
+  return Math.abs(nowMs - atMs) < forMs;
+}
+
+/** True while nothing of a condition is sent. */
 export function isSnoozed({ snoozes }: AlertState, condition: string, nowMs: number): boolean {
   return snoozes.some(
-    (snooze) =>
-      (snooze.condition === condition || snooze.condition === 'all') &&
-      Math.abs(nowMs - snooze.atMs) < snooze.forMs,
+    (snooze) => (snooze.condition === condition || snooze.condition === 'all') && isSnoozing(snooze, nowMs),
   );
 }

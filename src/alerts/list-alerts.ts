@@ -6,7 +6,7 @@ import {
 } from '../config/alert-settings.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
-import { type AlertState, emptyAlertState, isSnoozed } from './alert-state.ts';
+import { type AlertState, emptyAlertState, isSnoozed, isSnoozing } from './alert-state.ts';
 
 /** Open alerts of one answer. */
 export const ALERTS_LISTED_MAX = 1_000;
@@ -81,7 +81,7 @@ export function listAlerts(
     total: open.length,
     unseen: open.filter(isUnseen).length,
     snoozes: state.snoozes
-      .filter(({ atMs, forMs }) => Math.abs(nowMs - atMs) < forMs)
+      .filter((snooze) => isSnoozing(snooze, nowMs))
       .map(({ condition, atMs, forMs, by }) => ({ condition, until: formatInstant(atMs + forMs), by })),
     channels: channels.map((channel) => {
       const { id } = channel;

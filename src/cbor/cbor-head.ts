@@ -23,6 +23,8 @@ export const cborInitial = {
   uint16: 0x19,
   uint32: 0x1a,
   uint64: 0x1b,
+  /** A text whose length is in the next byte. */
+  text8: 0x78,
   false: 0xf4,
   true: 0xf5,
   null: 0xf6,

@@ -80,8 +80,8 @@ export interface ReportClient {
 }
 
 /** Answers that are remembered with their ETag, and their text in all. */
-const REMEMBERED_ANSWERS = 64;
-const REMEMBERED_CHARACTERS = 8 * 1024 * 1024;
+const REMEMBERED_ANSWERS_MAX = 64;
+const REMEMBERED_CHARACTERS_MAX = 8 * 1024 * 1024;
 
 /**
  * Creates a client for the reports of a workgroup. It holds no connection and needs no closing. An answer
@@ -92,8 +92,8 @@ const REMEMBERED_CHARACTERS = 8 * 1024 * 1024;
 export function createReportClient(options: ReportRequestOptions): ReportClient {
   const request = createReportRequest(options);
   const remembered = new LRUCache<string, { etag: string; text: string }>({
-    max: REMEMBERED_ANSWERS,
-    maxSize: REMEMBERED_CHARACTERS,
+    max: REMEMBERED_ANSWERS_MAX,
+    maxSize: REMEMBERED_CHARACTERS_MAX,
     sizeCalculation: ({ text }) => Math.max(1, text.length),
   });
 

@@ -94,7 +94,9 @@ function publishedDevices(lake: LakeReader, generation: Generation): Promise<Rea
 }
 
 async function readPublished(lake: LakeReader, generation: Generation): Promise<ReadonlySet<string>> {
-  const states = await readDeviceStates(lake, generation, { devices: [] });
-  const sources = await readSources(lake, generation);
+  const [states, sources] = await Promise.all([
+    readDeviceStates(lake, generation, { devices: [] }),
+    readSources(lake, generation),
+  ]);
   return new Set([...states.map(({ device }) => device), ...sources.keys()]);
 }

@@ -1,7 +1,8 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
 /**
- * Finds the first name that an object of the text has twice. Names that differ only in escapes are the same.
+ * Finds the first name that an object of the text has twice. `JSON.parse` keeps the last of them and says
+ * nothing. Names that differ only in escapes are the same.
  * @param text well-formed JSON
  * @returns the name and the position of its repetition; undefined if there is none
  */
