@@ -98,6 +98,8 @@ export function listAlerts(
   };
 }
 
+/** The place of a condition in the list. A condition that this version does not know comes last. */
 function rankOf(condition: string): number {
-  return (conditionNames as string[]).indexOf(condition);
+  const rank = (conditionNames as string[]).indexOf(condition);
+  return rank < 0 ? conditionNames.length : rank;
 }

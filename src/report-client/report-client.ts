@@ -39,6 +39,8 @@ export interface DayQuestion extends Days {
 export interface EnergyQuestion extends DayQuestion {
   /** Adds up the days of the range. Default: day. */
   resolution?: 'day' | 'month' | 'year';
+  /** Only so many devices or sources, those with the most energy, and the sum of the rest as `others`. */
+  top?: number;
 }
 export interface MeterQuestion extends Days {
   startDate: string;

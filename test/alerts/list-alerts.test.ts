@@ -25,6 +25,7 @@ function list(state: Partial<AlertState>, page = {}) {
 
 test('open alerts are listed by importance, then the newest first, then by subject', () => {
   const alarms = [
+    alarm('of another version', 'unknown'),
     alarm('budget', 'roof'),
     alarm('deviceSilent', 'b'),
     alarm('deviceSilent', 'a'),
@@ -33,8 +34,8 @@ test('open alerts are listed by importance, then the newest first, then by subje
     alarm('gap', 'over', { endedAtMs: TEST_START_MS }),
   ];
   const found = list({ alarms });
-  expect(found.alerts.map(({ subject }) => subject)).toEqual(['dataDir', 'new', 'a', 'b', 'roof']);
-  expect(found.total).toBe(5);
+  expect(found.alerts.map(({ subject }) => subject)).toEqual(['dataDir', 'new', 'a', 'b', 'roof', 'unknown']);
+  expect(found.total).toBe(6);
   expect(list({ alarms }, { offset: 1, limit: 2 }).alerts.map(({ subject }) => subject)).toEqual([
     'new',
     'a',

@@ -107,10 +107,10 @@ test('reports, rows and the refusals of a real service have their types', { tags
 test('a question has its lists with commas, and leaves out what is undefined', async () => {
   const { url, requests } = await serve((response) => response.end('{}'));
   const { client } = clientOf(`${url}/behind/a/proxy/`);
-  await client.dailyEnergy({ ...days, devices: ['a', 'b c'], resolution: undefined });
+  await client.dailyEnergy({ ...days, devices: ['a', 'b c'], resolution: undefined, top: 8 });
   const asked = new URL(requests[0]!.url!, url);
   expect(asked.pathname).toBe(`/behind/a/proxy/api/v1/orgs/${WORKGROUP}/daily-energy`);
-  expect(Object.fromEntries(asked.searchParams)).toEqual({ ...days, devices: 'a,b c' });
+  expect(Object.fromEntries(asked.searchParams)).toEqual({ ...days, devices: 'a,b c', top: '8' });
 });
 
 test('an answer is asked for again with its ETag by the same question alone, whatever the message to wait for', async () => {
