@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { readBudgets } from '../../src/alerts/read-budgets.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';

@@ -122,7 +122,9 @@ test('only the tables of energy streams are read, or one of them', { tags: ['slo
   });
 });
 
-test('a backfill that is cancelled between two pieces reads no further piece', async () => {
+test('a backfill that is cancelled between two pieces reads no further piece', {
+  tags: ['slow'],
+}, async () => {
   const minutes = [1, 11];
   const { shard, options } = await setUp(
     minutes.map((minute) => ({ eventMs: MIDNIGHT_MS + minute * MINUTE_MS })),

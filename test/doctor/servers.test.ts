@@ -60,7 +60,7 @@ function shortCertificate(): { key: Buffer; cert: Buffer } {
 }
 
 describe.skipIf(brokerMissing)('brokers', () => {
-  test('are signed in to, and nothing is sent, kept or interrupted there', async () => {
+  test('are signed in to, and nothing is sent, kept or interrupted there', { tags: ['slow'] }, async () => {
     const broker = await startBroker({ wattline: SECRET });
     onTestFinished(broker.stop);
     const running = await connectAsync(broker.url, {

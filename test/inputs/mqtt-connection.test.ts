@@ -10,7 +10,7 @@ import { useBroker } from './mqtt-fixture.ts';
 const { broker, setUp } = useBroker();
 
 describe.skipIf(brokerMissing)('an MQTT input', () => {
-  test('connects again after the broker was restarted, and loses nothing', async () => {
+  test('connects again after the broker was restarted, and loses nothing', { tags: ['slow'] }, async () => {
     const { id, start, counter, connected, data } = setUp();
     start();
     await connected();

@@ -87,7 +87,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     else expect(counter.state().retained).toBe(0);
   });
 
-  test('sends its request regularly', async () => {
+  test('sends its request regularly', { tags: ['slow'] }, async () => {
     const asked: string[] = [];
     const client = await connectAsync(broker().url);
     onTestFinished(() => client.endAsync());

@@ -50,7 +50,7 @@ async function setUp(input: ConfigInput, leaseMs = 500) {
   return { worker, workgroups, config, events, shards, clock, rounds };
 }
 
-test('a shard that a request has woken stays open for a while from then on', async () => {
+test('a shard that a request has woken stays open for a while from then on', { tags: ['slow'] }, async () => {
   const { worker, events, clock, rounds } = await setUp({ pipeline: { hibernateAfter: HOUR_MS } });
   expect([await worker.wake('a'), await worker.wake('b'), await worker.wake('c')]).toEqual([
     true,

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';

@@ -39,7 +39,9 @@ const warningPaths = (more: ConfigInput, roles = all) =>
   sharingWarnings(parsed(more), roles).map(({ path }) => path);
 
 describe('without a bucket', () => {
-  test('a worker with a shared queue does not start until the data folder is declared as shared', async () => {
+  test('a worker with a shared queue does not start until the data folder is declared as shared', {
+    tags: ['slow'],
+  }, async () => {
     const cwd = tempDir();
     const settings = (shared: boolean) =>
       writeFileSync(

@@ -48,7 +48,9 @@ test('a day that is not over is not compared', () => {
   });
 });
 
-test('if each day, month or year has the same energy, another period has as much as any period', () => {
+test('if each day, month or year has the same energy, another period has as much as any period', {
+  tags: ['slow'],
+}, () => {
   const place = fc.integer({ min: -1_000, max: 400 }).map((days) => shiftDay(today, days));
   const length = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 1_826 }));
   const sizeOf = { day: 10, month: 7, year: 4 };

@@ -132,7 +132,7 @@ test('a body of up to 48 KiB is encoded at once, telemetry in CBOR of up to 1 Mi
   expect(paths).toEqual(['at once', 'waits', 'at once', 'waits', 'at once', 'waits']);
 });
 
-test('waiting bodies are refused when the service ends', async () => {
+test('waiting bodies are refused when the service ends', { tags: ['slow'] }, async () => {
   const encoder = createBodyEncoder();
   const body = request(manyFields(ITEMS, 1_000));
   const bodies = Array.from({ length: 3 }, () => encoder.encode(body, 'acme'));
