@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
