@@ -4,10 +4,12 @@ import { formatTable } from '../terminal/format-table.ts';
 
 export interface RestoredWorkgroup {
   workgroup: string;
-  /** The new commit of the bucket, and the restored one. */
+  /** The newest commit of the bucket now. */
   commit: number;
+  /** The commit whose content was restored, and when it was made. */
   from: number;
   createdAtMs: number;
+  /** False if the newest commit had this content already. */
   isNew: boolean;
   /** The commit that was the newest one before. Undefined if the bucket had no data. */
   replaced?: number;
