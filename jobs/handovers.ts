@@ -123,17 +123,18 @@ export function createHandovers(options: HandoversOptions): Handovers {
       if (isMine()) reportPreparing().catch(() => undefined);
     }, reportEveryMs).unref();
     // Warehouses are fetched one after the other, because each fetch uses all processors.
-    preparing = preparing.then(async () => {
-      if (!isMine()) return;
-      try {
-        await prepare?.(workgroupId);
-      } catch (error) {
-        // If the failure lasts, the restore after the claim reports it.
-        logger.info({ workgroup: workgroupId, error: errorMessage(error) }, 'handover.not-prepared');
-      }
-      await tell(owner, { kind: 'prepared', workgroupId }).catch(() => undefined);
-    });
-    preparing.finally(() => clearInterval(reporting));
+    preparing = preparing
+      .then(async () => {
+        if (!isMine()) return;
+        try {
+          await prepare?.(workgroupId);
+        } catch (error) {
+          // If the failure lasts, the restore after the claim reports it.
+          logger.info({ workgroup: workgroupId, error: errorMessage(error) }, 'handover.not-prepared');
+        }
+        await tell(owner, { kind: 'prepared', workgroupId }).catch(() => undefined);
+      })
+      .finally(() => clearInterval(reporting));
   }
 
   /** Opens the shard of a workgroup after this worker was given its lease. */

@@ -9,7 +9,7 @@ export type EnergyMethod = (typeof energyMethods)[number];
 /** A quantity with its unit as text, or a number in the canonical unit (Wh, W, ms). */
 function quantity(dimension: Dimension, example: string) {
   return z
-    .union([z.number().finite(), z.string()])
+    .union([z.number(), z.string()])
     .transform((value, context) => {
       const amount = typeof value === 'number' ? value : parseQuantity(dimension, value);
       if (amount === undefined) {
@@ -32,8 +32,8 @@ const registerChangeSchema = z.strictObject({
   /** The instant at which the register was replaced or set. */
   at: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
   /** The last value of the old register and the first value of the new one, in the unit of the stream. */
-  final: z.number().finite(),
-  initial: z.number().finite().default(0),
+  final: z.number(),
+  initial: z.number().default(0),
 });
 
 /** The settings of a field with energy. Quantities are Wh, W and ms after parsing. */
@@ -46,14 +46,14 @@ export const energyStreamSchema = z
     unit: z.string().optional(),
     /** A field of the same message with the unit of each reading. */
     unitField: nameSchema.optional(),
-    multiplier: z.number().finite().positive().default(1),
+    multiplier: z.number().positive().default(1),
     maxPower: quantity('power', '10 kW').optional(),
     jitter: quantity('energy', '100 Wh').optional(),
     /**
      * The number of values of the register, in its own unit before the multiplier. Without it rollovers are
      * not recognised.
      */
-    modulus: z.number().finite().positive().optional(),
+    modulus: z.number().positive().optional(),
     register: z.enum(['lifetime', 'net']).default('lifetime'),
     registerChanges: z.array(registerChangeSchema).default([]),
     boundary: z.enum(['interpolate', 'within_day']).default('interpolate'),

@@ -33,7 +33,6 @@ const tableText = templateText.refine(
 );
 const scale = z
   .number()
-  .finite()
   .refine((factor) => factor !== 0, { error: 'must not be 0' })
   .default(1);
 const pointer = z.string().regex(/^(payload|(\/[^/]*)+)$/, {

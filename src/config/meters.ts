@@ -16,7 +16,7 @@ export const budgetScenarios = ['contract', 'P50', 'P90', 'reforecast'] as const
 export const meterCodeSchema = z
   .string()
   .regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be 1 to 64 of the characters A-Z a-z 0-9 _ . : -');
-const multiplier = z.number().finite().positive().default(1);
+const multiplier = z.number().positive().default(1);
 const dateSchema = z.string().refine(isLocalDate, 'must be a day that exists, such as "2026-05-01"');
 
 export const meterSchema = z

@@ -21,7 +21,7 @@ export function checkPorts({ http }: Pick<Config, 'http'>, ownUrls: () => Promis
         ([, port]) => port,
       );
       return Promise.all(
-        [...roles].map(([port, users]) => {
+        [...roles].map(async ([port, users]) => {
           const names = users.map(([role]) => `"wattline ${role}"`).join(' and ');
           if (own.has(port)) return ok(`port ${port} (${names}) is used by a process of this data folder`);
           // A process that has another port needs none of these.

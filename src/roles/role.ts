@@ -91,7 +91,7 @@ const oppositeRole: Readonly<Record<Exclude<SourceRole, 'other'>, SourceRole>> =
 export const peakPowerSchema = z
   .array(
     z.strictObject({
-      kWp: z.number().finite().positive('must be more than 0'),
+      kWp: z.number().positive('must be more than 0'),
       from: dateSchema.optional(),
     }),
   )

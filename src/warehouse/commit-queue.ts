@@ -72,7 +72,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
 
   async function settleAll(): Promise<void> {
     // This waits for the end of the turn: batches that are pushed in the same turn share a transaction.
-    await undefined;
+    await Promise.resolve();
     while (waiting.length > 0) {
       while (paused !== undefined) await paused;
       settling = settleGroup(takeGroup(waiting));

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -186,6 +186,34 @@ test('docs/commands.md has the commands that there are, and no others', async ()
     ([, name]) => name!,
   );
   expect(told.toSorted()).toEqual(known.filter((name) => name !== 'help').toSorted());
+});
+
+test('the check finds a promise that nobody waits for', () => {
+  const folder = tempDir();
+  writeFileSync(
+    join(folder, 'forgetful.ts'),
+    `const rounds = new Map<string, { stop(): Promise<void> }>();
+    export async function stopAll(): Promise<void> {
+      for (const round of rounds.values()) round.stop();
+    }
+    export async function tryToStop(): Promise<void> {
+      try {
+        return stopAll();
+      } catch {}
+    }`,
+  );
+  expect(packageFile.scripts.check).toMatch(/&& oxlint$/);
+  const { status, stdout } = spawnSync('oxlint', ['--format', 'unix', '-c', '.oxlintrc.json', folder], {
+    cwd: repositoryRoot,
+    encoding: 'utf8',
+  });
+  expect(status).toBe(1);
+  expect(
+    [...stdout.matchAll(/forgetful\.ts:(\d+):.*\((\S+)\)/g)].map(([, line, rule]) => [line, rule]),
+  ).toEqual([
+    ['3', 'no-floating-promises'],
+    ['7', 'return-await'],
+  ]);
 });
 
 test('.editorconfig says what biome.json says', () => {

@@ -26,7 +26,7 @@ function setUp(inputs: InputState[] = []) {
     { registry, workgroups, clock: { now: () => nowMs } },
     { counts, subscriptions, inputs: () => inputs },
   );
-  return { noteRefused, workgroups, scrape: async () => parseScrape(await registry.text()) };
+  return { noteRefused, workgroups, scrape: async () => parseScrape(registry.text()) };
 }
 
 test('messages, readers by transport and the time of the oldest message in seconds', async () => {

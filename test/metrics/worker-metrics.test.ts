@@ -43,7 +43,7 @@ function setUp() {
     note(facts: Partial<WorkgroupStatus>) {
       status = { ...status, ...facts };
     },
-    scrape: async () => parseScrape(await registry.text()),
+    scrape: async () => parseScrape(registry.text()),
   };
 }
 

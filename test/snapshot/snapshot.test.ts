@@ -76,7 +76,7 @@ test('a snapshot taken while everything continues has exactly the rows of its ch
       }
       await shard.close();
     }),
-    { numRuns: rounds(3, 100), interruptAfterTimeLimit: 60_000 },
+    { numRuns: rounds(3, 100), plugins: [fc.interruptAfterTimeLimit(60_000)] },
   );
 });
 

@@ -41,22 +41,21 @@ export async function sendParts(
   const disconnected = new AbortController();
   reply.raw.once('close', () => disconnected.abort());
   const durationMs = () => Math.round(performance.now() - startedMs);
-  let answer: Uint8Array[] | ReportText;
+  let answer: Uint8Array[] | ReportText | undefined;
   try {
-    if (format !== 'json') {
-      onAnswered({
-        ...(await sendRows(reply, lake, rows, format, disconnected.signal)),
-        durationMs: durationMs(),
-      });
-      return reply;
+    if (format === 'json')
+      answer = await lake.share(`${request.url.split('?')[0]} ${etag}`, read, disconnected.signal);
+    else {
+      const sent = await sendRows(reply, lake, rows, format, disconnected.signal);
+      onAnswered({ ...sent, durationMs: durationMs() });
     }
-    answer = await lake.share(`${request.url.split('?')[0]} ${etag}`, read, disconnected.signal);
   } catch (error) {
     // The query was stopped because all callers have gone.
     if (disconnected.signal.aborted) return reply.send();
     reply.removeHeader('ETag');
     throw error;
   }
+  if (answer === undefined) return reply;
   const { parts, flags } = 'parts' in answer ? answer : { parts: answer, flags: {} };
   const counted = Object.entries(flags).map(([flag, count]) => `${flag}=${count}`);
   if (counted.length > 0) reply.header('Wattline-Flags', counted.join(', '));

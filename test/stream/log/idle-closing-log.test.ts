@@ -268,7 +268,7 @@ test('an append at any moment of such a closing is stored', async () => {
   const trimmed = log.trim();
   for (let moment = 0; moment < 50; moment++) {
     appended.push(log.append(telemetryBatch(1)));
-    await undefined;
+    await Promise.resolve();
   }
   await Promise.all([trimmed, ...appended]);
   expect(counts.openings).toBe(3);

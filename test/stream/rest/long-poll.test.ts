@@ -304,7 +304,9 @@ describe('where a read starts', () => {
     await log.append(telemetryBatch(2));
     const held = start({ start: { kind: 'offset', offset: 0n }, limit: 10 });
     await settle();
-    await Promise.all([log.append(telemetryBatch(2)), clock.leap(RETENTION_MS + 5_000)]);
+    const appended = log.append(telemetryBatch(2));
+    clock.leap(RETENTION_MS + 5_000);
+    await appended;
     await settle();
     expect(held.answer).toMatchObject({ count: 2, upToDate: false });
     const following = start({ start: { kind: 'offset', offset: held.answer!.nextOffset } });

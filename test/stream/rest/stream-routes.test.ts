@@ -16,7 +16,7 @@ import { ALL, bodyOf, SOLAR, setUp, setUpHolding, until } from './start-rest-ser
 test('the API description names CBOR for all answers', async () => {
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1 });
-  await registerOpenApi(app, { version: '0' });
+  registerOpenApi(app, { version: '0' });
   registerStreamRoutes(app, {} as StreamRoutesOptions);
   const { paths } = (await app.inject('/openapi.json')).json() as {
     paths: Record<
