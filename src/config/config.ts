@@ -153,7 +153,7 @@ const when = ({ value }: { value: unknown }) => isObject(value);
 
 /** The main file. Its exports are checked together with the workgroups of all files. */
 export const mainSchema = settingsSchema
-  .refine(({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl, {
+  .refine(({ stream, queue }) => stream.log !== 'redis' || stream.redisUrl || queue.redisUrl, {
     path: ['stream', 'redisUrl'],
     error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,

@@ -55,7 +55,7 @@ function problemOf(text: string): string | undefined {
   if (levels.some((level) => level.includes('+') && level !== '+'))
     return '"+" can only be a whole level, such as "site/+/power"';
   if (/[{}]/.test(text.replace(NAME, ''))) return 'a named level is written {name}, with letters and digits';
-  if (/\}\{/.test(text)) return 'there must be some text between two names of a level';
+  if (text.includes('}{')) return 'there must be some text between two names of a level';
   const names = [...text.matchAll(NAME)].map(([, name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) < index);
   return twice === undefined ? undefined : `{${twice}} is there twice`;

@@ -26,7 +26,7 @@ export function refuseUnknownParameters(
   app.setValidatorCompiler<z.ZodType>((route) => {
     const checkValues = compile(route);
     const { schema, httpPart, url } = route;
-    if (httpPart !== 'querystring' || !url?.startsWith(prefix)) return checkValues;
+    if (httpPart !== 'querystring' || !url.startsWith(prefix)) return checkValues;
     if (!(schema instanceof z.ZodObject)) throw new TypeError(`the query of ${url} must be a z.object`);
     const shape = new Map(Object.entries<z.ZodType>(schema.shape));
     return (query: Record<string, unknown>) => {

@@ -53,7 +53,7 @@ export async function findFailingSeries(
  */
 export function mayComeFromData(error: unknown): boolean {
   if (error instanceof TransientError || error instanceof TerminalError) return false;
-  return !/^INTERRUPT Error/.test(errorMessage(error));
+  return !errorMessage(error).startsWith('INTERRUPT Error');
 }
 
 /**

@@ -139,7 +139,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
       statusOf: (workgroupId, isHibernated) =>
         isHibernated ? hibernation.statusOf(workgroupId) : status.of(workgroupId),
       exports: exporting.states,
-      alertsSent: () => alerts?.sent() ?? new Map(),
+      alertsSent: () => alerts.sent(),
     },
     noteCommit(workgroupId, sequence) {
       if (control.isOpen(workgroupId)) void lookAtBucket(worker, workgroupId, sequence, { ...parts, logger });
@@ -150,13 +150,7 @@ export async function addWorker(config: Config, ownUrl: string, options: WorkerO
       try {
         // Work that does not end now ends with the process.
         await withTimeout(
-          Promise.all([
-            alerts?.stop(),
-            stages.close(),
-            control.end(),
-            stopRemoteCalls?.(),
-            exporting.close(),
-          ]),
+          Promise.all([alerts.stop(), stages.close(), control.end(), stopRemoteCalls?.(), exporting.close()]),
           PIPELINE_CLOSE_TIMEOUT_MS,
         );
       } finally {

@@ -36,7 +36,7 @@ export function watchOtherLogs(connection: DuckDBConnection): OtherLogs {
   return {
     async dropLandedBefore(writes) {
       for (const { batchId, content, after } of writes) {
-        if (content === undefined || content.end === content.start || after?.logEpoch === undefined) continue;
+        if (content === undefined || content.end === content.start || after.logEpoch === undefined) continue;
         const { firstStoreTimeMs, lastStoreTimeMs } = content;
         const throughMs = await throughMsOf(after.logEpoch);
         if (firstStoreTimeMs === undefined || lastStoreTimeMs === undefined || firstStoreTimeMs > throughMs)

@@ -24,7 +24,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
   const text = errorMessage(error);
   const details = { path };
   const lock = /Could not set lock on file.*Conflicting lock is held in (.*?) ?\(PID (\d+)\)/s.exec(text);
-  if (lock || /Could not set lock on file/.test(text)) {
+  if (lock || text.includes('Could not set lock on file')) {
     const holder = lock ? describeProcess(Number(lock[2]), lock[1]) : 'another process';
     return new TransientError(
       'WarehouseLocked',
@@ -32,10 +32,10 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
       { cause: error, details: { ...details, ...(lock && { holderPid: Number(lock[2]) }) } },
     );
   }
-  if (isDiskFull(error) || /max_temp_directory_size/.test(text)) {
+  if (isDiskFull(error) || text.includes('max_temp_directory_size')) {
     return diskFullError(path, error, 'free some space, then the work continues');
   }
-  if (/not a valid DuckDB database file/.test(text)) {
+  if (text.includes('not a valid DuckDB database file')) {
     return new TerminalError(
       'NotAWarehouse',
       `${path} is not a DuckDB file; move it away, or restore the right file from a copy`,

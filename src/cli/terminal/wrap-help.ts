@@ -51,6 +51,6 @@ function parse(line: string): { lead: string; words: string | undefined } {
  * `hang`.
  */
 function goesOn(line: string, next: string | undefined, hang: string): boolean {
-  if (!next?.startsWith(hang) || next.trim() === '' || /^ /.test(next.slice(hang.length))) return false;
+  if (!next?.startsWith(hang) || next.trim() === '' || next.startsWith(`${hang} `)) return false;
   return line.length >= FULL_LINE && !line.endsWith(':') && !/\S {2,}\S/.test(next);
 }

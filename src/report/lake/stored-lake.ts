@@ -176,7 +176,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
  */
 function published({ generation }: Head): Generation | undefined {
   const commit = generation?.commit;
-  if (commit && commit.format === 2 && commit.hasPublished)
+  if (commit?.format === 2 && commit.hasPublished)
     throw new TransientError(
       'NotInStore',
       `the worker of ${commit.workgroupId} has not copied its data to the store yet; it does so within minutes`,
