@@ -1,4 +1,4 @@
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
@@ -17,6 +17,12 @@ test('an upload is read as it was written, until its file is removed', () => {
   expect(readStaged(path)).toEqual(small);
   remove();
   expect(() => readStaged(path)).toThrow('ENOENT');
+});
+
+test('only the user of the service may read an upload that waits', () => {
+  const { path, remove } = stageUpload(tempDir(), small, clock);
+  expect([dirname(path), path].map((name) => statSync(name).mode & 0o777)).toEqual([0o700, 0o600]);
+  remove();
 });
 
 test('a file that a killed process has left is deleted by the next upload after an hour', () => {
