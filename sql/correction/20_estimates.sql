@@ -21,9 +21,8 @@ WHERE start_ms_of(interval_day.interval_index) >= $from_ms::BIGINT
   AND ($replace OR NOT EXISTS (
     SELECT 1
     FROM daily_energy
-    JOIN series ON series.device = daily_energy.device AND series.source = daily_energy.source
-      AND series.stream_id = daily_energy.stream_id
-    JOIN reported_interval ON reported_interval.series_id = series.series_id
+    JOIN series USING (device, source, stream_id)
+    JOIN reported_interval USING (series_id)
     WHERE daily_energy.device = $device::UUID AND daily_energy.source = $source AND daily_energy.day = interval_day.day
       AND reported_interval.interval_start_ms = start_ms_of(interval_day.interval_index)
       AND reported_interval.covered_ms >= full_coverage_share() * interval_ms()
@@ -42,8 +41,7 @@ SELECT daily_energy.day, stored.interval_start_ms AS start_ms,
   stored.energy_wh, stored.covered_ms >= full_coverage_share() * interval_ms() AS is_known,
   stored.flags & flag('corrected') > 0 AS is_corrected
 FROM daily_energy
-JOIN series ON series.device = daily_energy.device AND series.source = daily_energy.source
-  AND series.stream_id = daily_energy.stream_id
+JOIN series USING (device, source, stream_id)
 JOIN interval_day ON interval_day.day = daily_energy.day
 JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS stored
   ON stored.series_id = series.series_id AND stored.interval_start_ms = start_ms_of(interval_day.interval_index)
