@@ -7,10 +7,14 @@ import { Redis } from 'ioredis';
 import { exportJWK, generateKeyPair } from 'jose';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
+import { shareRevocations } from '../../src/access/shared-revocations.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
+import { openRedisConnection } from '../../src/redis/redis-connection.ts';
 import { startRedis } from '../support/redis.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 const refused = 'the token is not valid';
@@ -74,6 +78,22 @@ test('a command that only writes the file of one folder reaches the others', asy
   const line = JSON.stringify({ tokenId, revokedAtMs: Date.now() });
   appendFileSync(join(one.dataDir, 'access', 'revoked.ndjson'), `${line}\n`);
   await untilRefused(other.child, token);
+});
+
+test('a revocation in the file is in Redis after the next look at the file, and not only when Redis is asked', async () => {
+  const { server, admin } = await setUp();
+  const dataDir = tempDir();
+  const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
+  const { startTimer, advance } = createTestClock();
+  const stop = await shareRevocations({ dataDir, redis, startTimer, logger: silentLogger });
+  onTestFinished(async () => {
+    await stop();
+    redis.close();
+  });
+  const line = JSON.stringify({ tokenId: 'leaked', revokedAtMs: 1 });
+  appendFileSync(join(dataDir, 'access', 'revoked.ndjson'), `${line}\n`);
+  await advance(400);
+  await until('Redis has it', async () => (await admin.hget('wattline:revoked', 'leaked')) === '1');
 });
 
 test.runIf(isSoak)(
