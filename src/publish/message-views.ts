@@ -142,11 +142,11 @@ export const messageViews: readonly View[] = [
   {
     name: 'gap',
     dataset: 'gap',
-    comment: 'Gaps of the stream: expired, recreated or lost upstream',
+    comment: 'Ranges of the stream that could not be read',
     columns: [
       { name: 'gap_id', type: 'BIGINT', comment: 'Number of the gap' },
       { name: 'origin', type: 'VARCHAR', comment: 'Stream that was read' },
-      { name: 'reason', type: 'VARCHAR', comment: 'Why it could not be read' },
+      { name: 'reason', type: 'VARCHAR', comment: 'expired, recreated, lost_tail or rejected' },
       { name: 'from_offset', type: 'UBIGINT', comment: 'First position that is missing' },
       { name: 'to_offset', type: 'UBIGINT', comment: 'Position at which reading continued' },
       { name: 'from_time', type: 'TIMESTAMPTZ', comment: 'Store time of the last message before it' },

@@ -215,7 +215,7 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
     );
   });
 
-  test('a register epoch for a source that the field is not booked to', () => {
+  test('a register change for a source that the field is not booked to', () => {
     const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
     const registerChanges = [{ ...epoch, source: 'default' }, { ...epoch, source: 'import' }, epoch];
     expect(streamWarningsOf({ ...register, as: 'import', registerChanges })).toEqual({
@@ -223,7 +223,7 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
     });
   });
 
-  test('register epochs of devices and sources that do not exist', () => {
+  test('register changes of devices and sources that do not exist', () => {
     const at = '2024-01-01T00:00:00Z';
     const other = DEVICE.replace('7', '8');
     const registerChanges = [

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Gap } from '../../src/client/read-outcome.ts';
 import { metersSchema } from '../../src/config/meters.ts';
 import { readText, type UploadTopic } from '../../src/upload/read-upload.ts';
 
@@ -33,4 +34,16 @@ test('the files of budgets that the documentation shows are understood', () => {
     ['budget', 410_500, 560_000],
     ['budget', 1_900_000, 1_750_500],
   ]);
+});
+
+test('the page explains every reason of a gap', () => {
+  const reasons = {
+    expired: true,
+    recreated: true,
+    lost_tail: true,
+    rejected: true,
+  } satisfies Record<Gap['reason'], true>;
+  const table = page.split('\nEach gap has a reason:\n')[1]!;
+  const told = [...table.split('\n\n')[0]!.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason);
+  expect(told).toEqual(Object.keys(reasons));
 });
