@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { refuseTwice } from './refuse-twice.ts';
-import { serverUrl } from './s3-settings.ts';
+import { serverUrl } from './server-url.ts';
 import { duration } from './setting-types.ts';
 import { webhookSchema } from './webhook-settings.ts';
 

@@ -10,7 +10,7 @@ import { limitsSchema } from './limit-settings.ts';
 import { mailSchema } from './mail-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
 import { refuseTwice } from './refuse-twice.ts';
-import { serverUrl } from './s3-settings.ts';
+import { serverUrl } from './server-url.ts';
 import {
   deviceTimeout,
   duration,

@@ -4,7 +4,8 @@ import { parseCron } from '../lib/cron.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { meterCodeSchema } from './meters.ts';
-import { accessKeyText, bucketName, keyPrefix, regionName, serverUrl, storeUrl } from './s3-settings.ts';
+import { accessKeyText, bucketName, keyPrefix, regionName, storeUrl } from './s3-settings.ts';
+import { plainServerUrl } from './server-url.ts';
 import { webhookSchema } from './webhook-settings.ts';
 
 /** The reports that can be exported. */
@@ -49,9 +50,7 @@ const emailSchema = z.strictObject({
 
 const homeAssistantSchema = z.strictObject({
   /** The address of its page, such as `http://homeassistant.local:8123`. */
-  url: serverUrl.refine((text) => URL.canParse(text) && new URL(text).search + new URL(text).hash === '', {
-    error: 'must be the address of the page of Home Assistant, such as "http://homeassistant.local:8123"',
-  }),
+  url: plainServerUrl('the page of Home Assistant, such as "http://homeassistant.local:8123"'),
   /** A long-lived access token of an administrator. */
   token: z.string().regex(/^[\x21-\x7e]+$/, 'must be a long-lived access token'),
 });

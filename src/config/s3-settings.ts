@@ -1,19 +1,9 @@
 import { z } from 'zod';
+import { plainServerUrl } from './server-url.ts';
 
-/** An address of a server, without credentials. */
-export const serverUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-  .refine((text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '', {
-    error: 'must not contain a user or a password; use their own settings',
-  });
-
-/** The address of a store. It may have a path, as behind a gateway. The bucket is not part of it. */
-export const storeUrl = serverUrl.refine(
-  (text) => URL.canParse(text) && new URL(text).search + new URL(text).hash === '',
-  {
-    error:
-      'must be the address of the storage without a query or a fragment, such as "https://s3.eu-west-1.amazonaws.com"',
-  },
+/** The address of a store. The bucket is not part of it. */
+export const storeUrl = plainServerUrl(
+  'the storage without a query or a fragment, such as "https://s3.eu-west-1.amazonaws.com"',
 );
 
 export const bucketName = z

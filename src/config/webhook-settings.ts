@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { serverUrl } from './s3-settings.ts';
+import { serverUrl } from './server-url.ts';
 
 /** The headers that Wattline sets itself, for the body and for repeated requests. */
 const OWN_HEADERS = /^(content-.*|transfer-encoding|host|idempotency-key|wattline-.*)$/i;
