@@ -45,18 +45,8 @@ export async function explainSource(
   { device, source, day, streams, series }: SourceOptions,
 ): Promise<ExplainedSource> {
   const { connection } = context;
-  const { startMs, endMs } = day;
   const key = { device, source };
-  const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  await query(connection, 'explain/request_day', { ...key, ...bounds });
-  if (!(await traceEnergy(context))) {
-    await bindDays(context, startMs, endMs, { byInterval: true });
-  }
-  await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
-  await runStatement(context, 'collect_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
-  await runStatement(context, 'substitute_methods');
-  await runStatement(context, 'collect_contradictions');
-  const candidates = await query<Candidate>(connection, 'explain/read_candidates', { source });
+  const candidates = await traceDay(context, key, day);
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
   const streamId = stored?.streamId ?? candidates.find(({ preference }) => preference === 1)?.stream_id;
@@ -69,12 +59,7 @@ export async function explainSource(
   const energy = isLeftOut
     ? energyWithoutReadings(day)
     : await readEnergy(connection, shownSeries, bracket, day);
-  const coveredMilliseconds = candidates.find(({ preference }) => preference === 1)?.covered_ms ?? 0;
-  const coverage = {
-    coveredMilliseconds,
-    uncovered: energy.uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
-    text: coverageText(coveredMilliseconds, energy.uncovered, day),
-  };
+  const coverage = describeCoverage(candidates, energy.uncovered, day);
   const missing = await query<{ source: string }>(connection, 'explain/find_missing_sources', {
     device,
     day: day.day,
@@ -117,6 +102,35 @@ export async function explainSource(
     corrections,
     measuredWh,
     sum: { ...sum, agrees: sum.energyWh === ((isSet ? measuredWh : result?.energyWh) ?? 0) },
+  };
+}
+
+/**
+ * Computes the day again, with the statements of the roll-up.
+ * @returns what each method gives for it, as the roll-up would choose among them
+ */
+async function traceDay(
+  context: RollUpContext,
+  key: { device: string; source: string },
+  { day, startMs, endMs }: Day,
+): Promise<Candidate[]> {
+  const { connection } = context;
+  const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
+  await query(connection, 'explain/request_day', { ...key, ...bounds });
+  if (!(await traceEnergy(context))) await bindDays(context, startMs, endMs, { byInterval: true });
+  await query(connection, 'explain/touch_day', { ...key, ...bounds, day });
+  await runStatement(context, 'collect_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await runStatement(context, 'substitute_methods');
+  await runStatement(context, 'collect_contradictions');
+  return query<Candidate>(connection, 'explain/read_candidates', { source: key.source });
+}
+
+function describeCoverage(candidates: readonly Candidate[], uncovered: readonly Span[], day: Day) {
+  const coveredMilliseconds = candidates.find(({ preference }) => preference === 1)?.covered_ms ?? 0;
+  return {
+    coveredMilliseconds,
+    uncovered: uncovered.map(({ fromMs, toMs }) => ({ from: instant(fromMs), to: instant(toMs) })),
+    text: coverageText(coveredMilliseconds, uncovered, day),
   };
 }
 
