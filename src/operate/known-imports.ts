@@ -27,7 +27,7 @@ const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
  * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the
  * warehouse. `lastHour` is undefined if no process has it open.
  * @param written the last status of a worker, used if neither can be asked
- * @throws TerminalError, TransientError if the warehouse cannot be opened
+ * @throws TerminalError if the warehouse cannot be opened
  */
 export async function readKnownImports(
   { config, control, clock }: FactSource,

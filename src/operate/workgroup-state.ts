@@ -201,7 +201,7 @@ async function readImports(
     const known = await readKnownImports(source, workgroup, status?.imports ?? []);
     return { ...known, newestImports: withEffects ? await readNewestImports(source, workgroup) : [] };
   } catch (error) {
-    if (!(error instanceof TerminalError || isHeld(error))) throw error;
+    if (!(error instanceof TerminalError)) throw error;
     const trouble = notOpen(workgroup.id, error, source.clock.now());
     return { imports: [], newestImports: [], trouble };
   }
@@ -230,13 +230,8 @@ async function withLagsFromStreams(
   );
 }
 
-/** True if another process has the data and does not answer. */
-function isHeld(error: unknown): error is TransientError {
-  return error instanceof TransientError && (error.code === 'NoAnswer' || error.code === 'WarehouseLocked');
-}
-
 /** Data that cannot be opened, if no worker reports it. */
-function notOpen(workgroupId: string, error: TerminalError | TransientError, nowMs: UtcMs): Trouble {
+function notOpen(workgroupId: string, error: TerminalError, nowMs: UtcMs): Trouble {
   const { message } = failureWords(error);
   return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
 }
