@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { deliverToFolder } from '../../src/exports/deliver-folder.ts';
+import { deliverToS3 } from '../../src/exports/deliver-s3.ts';
 import { fromDiskError } from '../../src/exports/disk-error.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/publish-fixture.ts';
@@ -82,6 +83,30 @@ test('if a bucket refuses a file or has another one, the file stays in the outbo
   await at.work();
   expect((await at.ledger('export2').runs())[0]).toMatchObject({ state: 'delivered', attempts: 3 });
 });
+
+test.each([
+  { method: 'PUT', refused: 'put', advice: 'it needs s3:PutObject' },
+  { method: 'HEAD', refused: 'get', advice: 'it needs s3:GetObject' },
+])(
+  'if a bucket forbids $method, the delivery is tried again, because somebody may give the permission',
+  async ({ method, refused, advice }) => {
+    const s3 = await startS3Server(credentials);
+    s3.refuseWith(403, '', method);
+    const path = join(tempDir(), 'day.csv');
+    writeFileSync(path, 'day\n');
+    const outgoing = {
+      ...{ path, name: 'day.csv', bytes: 4, contentType: 'text/csv', idempotencyKey: 'day' },
+      sha256: createHash('sha256').update('day\n').digest('hex'),
+    };
+    const destination = { endpoint: s3.url, bucket: 'energy', prefix: '', ...credentials };
+    await expect(deliverToS3(destination, outgoing, signal)).rejects.toMatchObject({
+      ...{ code: 'StorageForbidden', retryable: true },
+      message: expect.stringContaining(
+        `${refused} was refused (HTTP 403); the key has no permission: ${advice}`,
+      ),
+    });
+  },
+);
 
 test('a webhook that fails gets the same bytes again with the same key and a signature', {
   tags: ['slow'],

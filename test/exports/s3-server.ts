@@ -14,8 +14,8 @@ export interface S3Server {
   requests: string[];
   /** Spoils the next object that is stored: it has other bytes of the same size, or fewer bytes. */
   spoilNext(what: 'content' | 'size'): void;
-  /** Answers every request like this from now on. */
-  refuseWith(status: number, text: string): void;
+  /** Answers every request like this from now on, or each with this method. */
+  refuseWith(status: number, text: string, method?: string): void;
 }
 
 export async function startS3Server(credentials: {
@@ -26,14 +26,15 @@ export async function startS3Server(credentials: {
   const objects: S3Server['objects'] = new Map();
   const requests: string[] = [];
   let spoil: 'content' | 'size' | undefined;
-  let refusal: { status: number; text: string } | undefined;
+  let refusal: { status: number; text: string; method: string | undefined } | undefined;
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const path = decodeURIComponent(request.url!);
     requests.push(`${request.method} ${path}`);
     const refuse = (status: number, code: string) =>
       response.writeHead(status).end(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
-    if (refusal) return response.writeHead(refusal.status).end(refusal.text);
+    if (refusal && (refusal.method ?? request.method) === request.method)
+      return response.writeHead(refusal.status).end(refusal.text);
     if (!isSigned(request, body, credentials)) return refuse(403, 'SignatureDoesNotMatch');
     if (request.method === 'PUT') {
       const md5 = createHash('md5').update(body).digest('base64');
@@ -68,8 +69,8 @@ export async function startS3Server(credentials: {
     spoilNext: (what) => {
       spoil = what;
     },
-    refuseWith: (status, text) => {
-      refusal = { status, text };
+    refuseWith: (status, text, method) => {
+      refusal = { status, text, method };
     },
   };
 }
