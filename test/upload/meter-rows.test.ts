@@ -112,6 +112,17 @@ const times = (start: string, end = '2026-12-31T00:00Z', energy = '1') =>
   `${heading}\nGRID-1,${start},${end},"${energy}"`;
 const zone = { options: { timezone: 'Europe/Berlin' } };
 
+test('an hour that comes twice is known by the order of the times of each meter', () => {
+  const local = ['01:30', '02:00', '02:30', '02:00', '02:30', '03:00'];
+  const utc = ['23:30', '00:00', '00:30', '01:00', '01:30', '02:00'];
+  const startsMs = utc.map((time, index) => Date.parse(`2026-10-${index === 0 ? 24 : 25}T${time}Z`));
+  const lines = local.flatMap((time) => ['GRID-1', 'GRID-2'].map((meter) => `${meter},2026-10-25 ${time},1`));
+  const told = { options: { ...zone.options, interval: HOUR / 2 } };
+  const rows = readMeters(['meter_code,interval_start,energy_kwh', ...lines].join('\n'), told);
+  for (const meter of ['GRID-1', 'GRID-2'])
+    expect(rows.filter((row) => row.meter === meter).map(({ start }) => start)).toEqual(startsMs);
+});
+
 test.each([
   [
     'a local time without a zone',
