@@ -104,7 +104,8 @@ FROM incoming WHERE series_id IN (SELECT series_id FROM omitted_series)
 GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 
 -- name: touch_omitted_days
--- Adds the local days of the new readings of omitted series to touched_day.
+-- Adds the local days of the new readings of omitted series to touched_day. A reading at midnight belongs to
+-- the day that begins.
 INSERT INTO touched_day BY NAME
 SELECT DISTINCT omitted_series.device, omitted_series.source, local_day.day, local_day.start_ms, local_day.end_ms
 FROM incoming

@@ -92,7 +92,7 @@ test('a roll-up omits the series that are set aside and those of a trial, by str
   expect(await rows('touched', 'series_id')).toEqual([[1], [3]]);
 });
 
-test('the days of the new readings of omitted series are touched, each once', async () => {
+test('the days of the new readings of omitted series are touched, each once, and at midnight the day that begins', async () => {
   const { fill, run, rows } = await open();
   await fill(
     'omitted_series',
@@ -108,6 +108,7 @@ test('the days of the new readings of omitted series are touched, each once', as
     [2, DAY_MS - 1],
     [1, DAY_MS],
     [3, 2 * DAY_MS],
+    [2, 4 * DAY_MS],
   );
   await fill(
     'local_day',
@@ -115,6 +116,8 @@ test('the days of the new readings of omitted series are touched, each once', as
     ['1970-01-01', 0, DAY_MS],
     ['1970-01-02', DAY_MS, 2 * DAY_MS],
     ['1970-01-03', 2 * DAY_MS, 3 * DAY_MS],
+    ['1970-01-04', 3 * DAY_MS, 4 * DAY_MS],
+    ['1970-01-05', 4 * DAY_MS, 5 * DAY_MS],
   );
   await fill('touched_day', 'device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT', [
     one,
@@ -126,9 +129,10 @@ test('the days of the new readings of omitted series are touched, each once', as
   expect(await run('list_omitted_ranges')).toEqual([
     { low_ms: 10, high_ms: DAY_MS - 1 },
     { low_ms: DAY_MS, high_ms: DAY_MS },
+    { low_ms: 4 * DAY_MS, high_ms: 4 * DAY_MS },
   ]);
   await run('touch_omitted_days');
-  expect(await rows('touched_day', 'day::VARCHAR')).toEqual([['1970-01-01'], ['1970-01-02']]);
+  expect(await rows('touched_day', 'day::VARCHAR')).toEqual([['1970-01-01'], ['1970-01-02'], ['1970-01-05']]);
 });
 
 /** A day as it is stored or as the other fields say it. */
