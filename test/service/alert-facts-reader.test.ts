@@ -29,8 +29,9 @@ const owned: Shard = {
 function readerOf(
   fixture: ExportFixture,
   exportStates: AlertSources['exportStates'] = fixture.exports.states,
+  lakeOf: AlertSources['lakeOf'] = async () => fixture.lake,
 ) {
-  const { shard, clock, config, lake } = fixture;
+  const { shard, clock, config } = fixture;
   const worker = { shards: [owned], status: { ...emptyStatus(WORKGROUP, clock.now()) } as WorkgroupStatus };
   const workgroups = createWorkgroups(config);
   const run = (_id: string, _operation: 'alertFacts', { known }: { known?: string }) =>
@@ -50,7 +51,7 @@ function readerOf(
       statusOf: () => worker.status,
       pipeline: { run } as unknown as Pick<Pipeline, 'run'>,
       exportStates,
-      lakeOf: async () => lake,
+      lakeOf,
       clock,
     },
     WORKGROUP,
@@ -177,6 +178,31 @@ test('a budget is compared with the month to yesterday, and read again soon', {
   expect((await read()).budgets).toEqual([
     { site: 'roof', month: '2026-11', actualWh: 1_250, budgetWh: 2_000 },
   ]);
+});
+
+test('budgets rest for a hundred times what their read took, and at most a quarter of an hour', async () => {
+  const fixture = await openExportFixture([], {
+    meters: [{ code: 'PV', device: deviceId(1), source: 'inverter' }],
+    sites: [{ name: 'roof', meters: [{ code: 'PV' }] }],
+  });
+  const { shard, clock, exports, lake } = fixture;
+  const origin = { name: 'test', actor: 'test', again: false };
+  await storeUpload(shard, budgets(budget('PV', '2026-11', 30_000)), origin, clock.now());
+  let tookMs = 2 * SECOND_MS;
+  let reads = 0;
+  const { read } = readerOf(fixture, exports.states, async () => {
+    reads++;
+    clock.leap(tookMs);
+    return lake;
+  });
+  const readsAfter = async (restMs: number) => {
+    clock.leap(restMs);
+    await read();
+    return reads;
+  };
+  expect([await readsAfter(0), await readsAfter(200 * SECOND_MS - 1)]).toEqual([1, 1]);
+  tookMs = MINUTE_MS;
+  expect([await readsAfter(1), await readsAfter(15 * MINUTE_MS - 1), await readsAfter(1)]).toEqual([2, 2, 3]);
 });
 
 test('the disk of dataDir and the inputs of all processes of the machine are read', async () => {
