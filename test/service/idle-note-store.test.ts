@@ -21,9 +21,9 @@ function setUp() {
   return {
     clock,
     store,
-    machine(redis?: RedisConnection) {
+    machine(redis?: RedisConnection, own = store) {
       const assignment = assignmentOf(tempDir());
-      const notes = createSharedIdleNotes({ redis, storeOf: () => store, clock, logger: silentLogger });
+      const notes = createSharedIdleNotes({ redis, storeOf: () => own, clock, logger: silentLogger });
       const assess = (end: typeof END | 'no stream' = END) =>
         notes.assess(assignment, end === 'no stream' ? undefined : end);
       return { assignment, notes, assess };
@@ -71,14 +71,19 @@ test('the newest commit says that a workgroup rests, until another owner claims 
   });
 });
 
-test('all machines see the note of one machine in Redis', async () => {
+/** Starts a Redis. The function opens a connection to it. */
+async function openRedis() {
   const server = await startRedis();
   onTestFinished(() => server.stop());
-  const open = async () => {
+  return async () => {
     const redis = await openRedisConnection({ url: server.url, use: 'queue', logger: silentLogger });
     onTestFinished(() => redis.close());
     return redis;
   };
+}
+
+test('all machines see the note of one machine in Redis', async () => {
+  const open = await openRedis();
   const { machine, claim, clock } = setUp();
   const [first, second] = [machine(await open()), machine(await open())];
   const { id } = first.assignment.workgroup;
@@ -97,5 +102,26 @@ test('all machines see the note of one machine in Redis', async () => {
   // Redis has lost the note. The newest commit brings it back.
   await second.notes.remove(second.assignment);
   await owner.noteHibernation(idleNoteOf(second.assignment, later, clock.now()));
+  expect(await first.assess(later)).toBe('idle');
+});
+
+test('a machine that has looked at the newest commit keeps the note that another one writes meanwhile', async () => {
+  const open = await openRedis();
+  const { machine, claim, clock, store } = setUp();
+  const second = machine(await open());
+  const { assignment } = second;
+  const later = { ...END, next: 101n };
+  const first = machine(await open(), {
+    ...store,
+    async get(...asked) {
+      const read = await store.get(...asked);
+      await second.notes.write(assignment, later, clock.now());
+      return read;
+    },
+  });
+  const owner = await claim(assignment.workgroup.id);
+  await owner.noteHibernation(idleNoteOf(assignment, END, clock.now()));
+  // It has found the older note in the commit.
+  expect(await first.assess()).toBe('idle');
   expect(await first.assess(later)).toBe('idle');
 });
