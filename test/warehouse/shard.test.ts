@@ -340,14 +340,19 @@ describe('closing', () => {
     ).toEqual([{ n: 200_000n }]);
   });
 
-  test('refuses later batches', async () => {
-    const shard = await openTestShard();
-    await shard.close();
+  test('refuses new work while it waits for what is under way, and afterwards', async () => {
+    const { land, connect, read, transaction, listBatches, readFrozen, close } = await openTestShard();
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+    const ended = [transaction(() => isHeld), close()];
     const refused = { code: 'WarehouseClosed', retryable: true };
-    await expect(shard.land(batchOf(0, 1))).rejects.toMatchObject(refused);
-    await expect(shard.connect()).rejects.toMatchObject(refused);
-    await expect(shard.transaction(async () => 1)).rejects.toMatchObject(refused);
-    await expect(shard.status()).rejects.toMatchObject(refused);
+    const refuses = async () => {
+      for (const use of [() => land(batchOf(0, 1)), connect, read, transaction, listBatches, readFrozen])
+        await expect(use(async () => 1)).rejects.toMatchObject(refused);
+    };
+    await refuses();
+    release();
+    await Promise.all(ended);
+    await refuses();
   });
 });
 
