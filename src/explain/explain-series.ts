@@ -72,7 +72,7 @@ export function streamsOf(
   candidates: readonly Candidate[],
   day: Day,
 ): ExplainedStream[] {
-  const best = candidates.reduce((most, { coverage }) => Math.max(most, coverage), 0);
+  const bestMs = candidates.reduce((most, { covered_ms }) => Math.max(most, covered_ms), 0);
   const chosen = candidates.find(({ preference }) => preference === 1);
   const chosenAt = configured.findIndex(({ streamId }) => streamId === chosen?.stream_id);
   const firstAt = configured.findIndex(({ as = source }) => as === source);
@@ -88,7 +88,7 @@ export function streamsOf(
       unit,
       chosen: candidate !== undefined && candidate === chosen,
       reason: reasonOf(
-        { own, elsewhere: as === source ? null : as, candidate, index, firstAt, chosenAt, best },
+        { own, elsewhere: as === source ? null : as, candidate, index, firstAt, chosenAt, bestMs },
         day,
       ),
       energyWh: candidate?.energy_wh ?? null,
@@ -109,18 +109,21 @@ function reasonOf(
     /** The first stream whose energy can belong to this source. */
     firstAt: number;
     chosenAt: number;
-    best: number;
+    /** How much of the day the stream covers that covers most. */
+    bestMs: number;
   },
-  { clock }: Day,
+  { clock, startMs, endMs }: Day,
 ): string {
-  const { own, elsewhere, candidate, index, firstAt, chosenAt, best } = about;
+  const { own, elsewhere, candidate, index, firstAt, chosenAt, bestMs } = about;
   if (!own && elsewhere !== null) return `its energy is booked as source ${elsewhere}`;
   if (!own) return 'it has no reading of this source';
   if (!candidate) {
     return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, do not cover the day`;
   }
   const covers = `covers ${percentText(candidate.coverage)} of the day`;
-  const coversEnough = candidate.coverage >= best - ruleConstants.covering_share.value;
+  const dayMs = endMs - startMs;
+  // In milliseconds, as chapter 80 of the roll-up compares it. Shares are rounded.
+  const coversEnough = candidate.covered_ms >= bestMs - ruleConstants.covering_share.value * dayMs;
   if (index === chosenAt) {
     if (index === firstAt) return `the first in the order, ${covers}`;
     return coversEnough
@@ -129,7 +132,7 @@ function reasonOf(
   }
   if (index > chosenAt) return `comes after the chosen one in the order; ${covers}`;
   if (coversEnough) return `${covers}, but stands still, while another method has measured energy`;
-  return `${covers}, more than half a day less than the ${percentText(best)} of the one that covers most`;
+  return `${covers}, more than half a day less than the ${percentText(bestMs / dayMs)} of the one that covers most`;
 }
 
 export function percentText(part: number): string {

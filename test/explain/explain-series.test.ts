@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
-import { streamsOf } from '../../src/explain/explain-series.ts';
+import { percentText, streamsOf } from '../../src/explain/explain-series.ts';
 
+const DAY_MS = 86_400_000;
 const day = {
   day: '2026-11-18',
   startMs: Date.UTC(2026, 10, 18),
@@ -36,7 +37,7 @@ function reasonsOf(coverages: Array<number | undefined>, chosen: number): string
           stream_id: id,
           series_id: id,
           energy_wh: 0,
-          covered_ms: coverage * 86_400_000,
+          covered_ms: Math.round(coverage * DAY_MS),
           coverage,
           preference: id === chosen ? 1 : 2,
         },
@@ -89,5 +90,16 @@ test.each<[coverages: Array<number | undefined>, chosen: number, reasons: string
   'streams that cover %j of the day, of which the one at %i is chosen, have their reasons',
   (coverages, chosen, reasons) => {
     expect(reasonsOf(coverages, chosen)).toEqual(reasons);
+  },
+);
+
+test.each([0.6, 0.7, 0.8, 0.9, 1])(
+  'a stream covers enough up to exactly half a day less than the best, which covers %d of it',
+  (best) => {
+    const bound = (best * DAY_MS - DAY_MS / 2) / DAY_MS;
+    const enough = `the first in the order that covers enough: ${percentText(bound)} of the day`;
+    const little = `the first in the order that does not stand still; covers ${percentText(bound)} of the day`;
+    expect(reasonsOf([best, bound], 1)[1]).toBe(enough);
+    expect(reasonsOf([best, bound - 1 / DAY_MS], 1)[1]).toBe(little);
   },
 );
