@@ -13,10 +13,12 @@ interface Row {
   device?: number;
   source?: string;
   value: number | string;
+  /** The value of a second field. */
+  other?: number;
 }
 
-/** The statistics of a field with these values, a minute apart. */
-function statsOf(rows: ReadonlyArray<number | Row>, zone = 'Etc/UTC'): FieldStats {
+/** The statistics of each field with these values, a minute apart. */
+function allStatsOf(rows: ReadonlyArray<number | Row>, zone = 'Etc/UTC'): FieldStats[] {
   const names = createNameTable();
   const collector = createFieldStats(zone);
   const messages = rows.map((row, index) => {
@@ -25,6 +27,7 @@ function statsOf(rows: ReadonlyArray<number | Row>, zone = 'Etc/UTC'): FieldStat
       device = 1,
       source = 'roof',
       value,
+      other,
     } = typeof row === 'number' ? { value: row } : row;
     return {
       offset: BigInt(index),
@@ -33,13 +36,18 @@ function statsOf(rows: ReadonlyArray<number | Row>, zone = 'Etc/UTC'): FieldStat
       source,
       event_time: START_MS + minute * MINUTE_MS,
       store_time: START_MS,
-      data: { wh: value },
+      data: { wh: value, ...(other !== undefined && { other }) },
     };
   });
   const columns = messagesToColumns(messages, names);
   expect([columns.count, columns.rejected]).toEqual([rows.length, []]);
   collector.add(columns, names);
-  return collector.stats()[0]!;
+  return collector.stats();
+}
+
+/** The same of the first field. */
+function statsOf(rows: ReadonlyArray<number | Row>, zone?: string): FieldStats {
+  return allStatsOf(rows, zone)[0]!;
 }
 
 test.each<[about: string, rows: Array<number | Row>, stats: Partial<FieldStats>]>([
@@ -84,6 +92,18 @@ test.each<[about: string, rows: Array<number | Row>, stats: Partial<FieldStats>]
   ],
 ])('a field %s', (_, rows, stats) => {
   expect(statsOf(rows)).toMatchObject({ field: 'wh', ...stats });
+});
+
+test('each field of a device has steps of its own', () => {
+  const rows = [
+    { value: 10, other: 900 },
+    { value: 12, other: 903 },
+    { value: 15, other: 907 },
+  ];
+  expect(allStatsOf(rows)).toMatchObject([
+    { field: 'wh', min: 10, max: 15, risen: 5, fallen: 0, restarts: 0 },
+    { field: 'other', min: 900, max: 907, risen: 7, fallen: 0, restarts: 0 },
+  ]);
 });
 
 test('the days of steps are those of the zone', () => {
