@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { mappingText } from '../../src/cli/import/mapping-files.ts';
 import { zodProblems } from '../../src/config/zod-problems.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { blocksOf } from '../support/readme.ts';
@@ -58,5 +59,10 @@ describe('a mapping', () => {
   test('is the same after it was written and read again', () => {
     const mapping = mappingSchema.parse({ ...least, time: { column: ['Date', 'Time'], zone: '+01:00' } });
     expect(mappingSchema.parse(JSON.parse(JSON.stringify(mapping)))).toEqual(mapping);
+  });
+
+  test.each([['Time'], ['Date', 'Time']])('is the same after it was printed and read again', (...column) => {
+    const mapping = mappingSchema.parse({ ...least, time: { column } });
+    expect(mappingSchema.parse(parse(mappingText(mapping)))).toEqual(mapping);
   });
 });
