@@ -4,11 +4,13 @@ import type { ExplainedSource, Interval } from '../../src/explain/explained-sche
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import { linesOf } from './explained-page.ts';
 
-/** The lines of two hours, whose first one has these quarters of an hour. */
+const START_MS = Date.UTC(2026, 6, 1);
+
+/** The lines of two hours that begin with these quarters of an hour. */
 function hoursOf(quarters: ReadonlyArray<Pick<Interval, 'energyWh' | 'exactWh'>>): string[] {
   const intervals = quarters.map((quarter, index) => ({
     ...quarter,
-    start: `2026-07-01T00:${String(index * 15).padStart(2, '0')}:00.000Z`,
+    start: new Date(START_MS + index * 15 * MINUTE_MS).toISOString(),
     coveredMilliseconds: 15 * MINUTE_MS,
   }));
   const [page] = describeEnergy(
@@ -29,6 +31,13 @@ test('the energy of an hour is the sum of its quarters before they are rounded',
   // The parts of a register are whole Wh.
   const whole = { energyWh: 3, exactWh: null };
   expect(hoursOf([whole, whole, quarter])[0]).toBe('00:00 | 01:00 | 6.4 | 45 min of it measured');
+});
+
+test('hours without energy share a line if they were measured alike, and one that lacks a part stands alone', () => {
+  const quiet = Array.from({ length: 8 }, () => ({ energyWh: 0, exactWh: '0' }));
+  expect(hoursOf(quiet)).toEqual(['00:00 | 02:00 | 0']);
+  expect(hoursOf(quiet.slice(4))).toEqual(['00:00 | 01:00 | 0', '01:00 | 02:00 | 0 | not measured']);
+  expect(hoursOf(quiet.slice(1))).toEqual(['00:00 | 01:00 | 0', '01:00 | 02:00 | 0 | 45 min of it measured']);
 });
 
 test('the parts of the curve have the title of their method, and of power on a day without a result', () => {
