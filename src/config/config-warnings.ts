@@ -157,7 +157,7 @@ function intervalWarnings({ method, sampling, interval }: EnergyStream): Problem
 
 function registerChangeWarnings(
   { registerChanges, as }: EnergyStream,
-  { devices }: WorkgroupConfig,
+  { devices, totalSource }: WorkgroupConfig,
 ): Problem[] {
   return registerChanges.flatMap(({ device, source }, index): Problem[] => {
     if (as !== undefined && source !== undefined && source !== as) {
@@ -170,8 +170,10 @@ function registerChangeWarnings(
       const message = `device ${device} is not in devices; correct it, or add it to devices`;
       return [{ path: `registerChanges.${index}.device`, message }];
     }
-    const sources = [...(known.sources ?? []), ...(known.totalSource ? [known.totalSource] : [])];
-    if (source === undefined || !known.sources || sources.includes(source)) return [];
+    if (source === undefined || !known.sources) return [];
+    const total = known.totalSource ?? totalSource;
+    const sources = total === undefined ? known.sources : [...known.sources, total];
+    if (sources.includes(source)) return [];
     const message = `"${source}" is not a source of that device, which has ${sources.join(', ')}`;
     return [{ path: `registerChanges.${index}.source`, message }];
   });

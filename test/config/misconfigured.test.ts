@@ -238,6 +238,21 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
     });
   });
 
+  test.each([
+    ['of the workgroup', undefined, 'total', ['total', 'own']],
+    ['of the device', 'own', undefined, ['own', 'total']],
+    ['of the device, not that of the workgroup', 'own', 'total', ['own', 'total']],
+  ])('register epochs of neither a source of the device nor the total source %s', (_, own, total, names) => {
+    const [known, unknown] = names;
+    const at = '2024-01-01T00:00:00Z';
+    const registerChanges = ['roof', ...names].map((source) => ({ device: DEVICE, source, at, final: 5 }));
+    const devices = [{ id: DEVICE, sources: ['roof'], totalSource: own }];
+    const energyStreams = [{ ...register, registerChanges }];
+    expect(warningsOf({ energyStreams, devices, totalSource: total })).toEqual({
+      'energyStreams.0.registerChanges.2.source': `"${unknown}" is not a source of that device, which has roof, ${known}`,
+    });
+  });
+
   test('sources that are named twice, and total sources', () => {
     const devices = [{ id: DEVICE, sources: ['roof', 'roof', 'total'] }];
     const energyStreams = [register];
