@@ -127,13 +127,20 @@ export function mustBeSame(
   expected: readonly Message[],
   what: string,
 ): void {
-  const offsets = (messages: readonly Message[]) => messages.map(({ offset }) => offset).join(', ');
+  const [offsets, expectedOffsets] = [seen.messages, expected].map(
+    (messages) => messages.map(({ offset }) => offset).join(', ') || 'none',
+  );
   must(
-    isDeepStrictEqual(
-      seen.messages.map(({ fields }) => fields),
-      expected.map(({ fields }) => fields),
-    ),
-    () => `${what}: messages ${offsets(seen.messages) || 'none'} instead of ${offsets(expected) || 'none'}`,
+    offsets === expectedOffsets,
+    () => `${what}: messages ${offsets} instead of ${expectedOffsets}`,
+    seen.sent,
+  );
+  const changed = seen.messages.find(
+    ({ fields }, index) => !isDeepStrictEqual(fields, expected[index]!.fields),
+  );
+  must(
+    changed === undefined,
+    () => `${what}: message ${changed?.offset} is not as another request returned it`,
     seen.sent,
   );
 }

@@ -21,6 +21,11 @@ export const onBatch = (change: (answer: Returning, passing: Passing) => void): 
     if (isBatch(answer)) change(answer, passing);
   },
 });
+/** Changes every message about a device. */
+export const onStatus = (change: (status: Record<string, unknown>) => void): Breakage =>
+  onBatch((answer) => {
+    for (const message of answerMessages(answer)) if (message.table === 'devices') change(message);
+  });
 /** Changes every error with this code. */
 export const onError = (code: string, change: (answer: Returning, passing: Passing) => void): Breakage => ({
   response: (answer, passing) => {
@@ -41,6 +46,10 @@ export const onQuery = (change: (query: URLSearchParams, passing: Passing) => vo
 export function refuse(answer: Returning, status: number, error: string): void {
   answer.status = status;
   answer.body = { error, message: 'no', status, retryable: false };
+}
+export function sayUpToDate({ body, headers }: Returning, isUpToDate: boolean): void {
+  body.upToDate = isUpToDate;
+  headers['stream-up-to-date'] = String(isUpToDate);
 }
 /** Changes the offset of a query if it has one valid offset. */
 export function changeOffset(query: URLSearchParams, change: (offset: bigint) => bigint): void {
