@@ -255,5 +255,10 @@ test('a time that clocks show twice has its offset, and no other time has one', 
     '01:15 (+00:00)',
     '02:15',
   ]);
+  expect(clockTimes(from('2026-11-01T03:30:00Z'), 'America/St_Johns')).toEqual([
+    '01:00 (-02:30)',
+    '01:00 (-03:30)',
+    '02:00',
+  ]);
   expect(clockTimes(from('2026-10-24T23:15:00Z'), 'UTC')).toEqual(['23:15', '00:15', '01:15']);
 });
