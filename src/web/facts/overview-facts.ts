@@ -7,6 +7,8 @@ import { splitSeries } from './series.ts';
 import { sumOfKnown } from './sum-of-known.ts';
 
 const LATE_MS = 2 * hourMs;
+/** What is usual is the median of this many days before. */
+const USUAL_DAYS = 28;
 /** With fewer known days than this, nothing counts as usual. */
 const USUAL_DAYS_MIN = 5;
 
@@ -16,12 +18,12 @@ export interface Compared {
   usualWh: number | undefined;
 }
 
-/** The value of a day, and the median of the 28 days before it that are known. */
+/** The value of a day, and the median of the `USUAL_DAYS` before it that are known. */
 export function comparedWithUsual(
   whOf: (day: LocalDay) => number | null | undefined,
   day: LocalDay,
 ): Compared {
-  const before = Array.from({ length: 28 }, (_, index) => whOf(shiftDay(day, -1 - index)))
+  const before = Array.from({ length: USUAL_DAYS }, (_, index) => whOf(shiftDay(day, -1 - index)))
     .filter((wh) => wh != null)
     .sort((a, b) => a - b);
   const middle = before.length / 2;

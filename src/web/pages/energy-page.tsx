@@ -13,6 +13,9 @@ import { grainOf, periodBefore, type ShownPeriod, yearBefore } from '../words/pe
 import { roleWords, stackedRoles } from '../words/role-words.ts';
 import { daysQuery, EnergyPicture, showsDevices } from './energy-picture.tsx';
 
+/** The longest range that the server answers by days. */
+const DAYS_MAX = 1_827;
+
 type Query = Readonly<Record<string, string>>;
 type Compared = 'none' | 'before' | 'year';
 
@@ -117,6 +120,6 @@ export function EnergyPage({ query }: { query: Query }) {
 
 /** The period of the address, or the last thirty days. */
 function periodIn({ from, to }: Query, today: string): ShownPeriod {
-  if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= 1_827) return { from, to };
+  if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= DAYS_MAX) return { from, to };
   return { from: shiftDay(today, -29), to: today };
 }
