@@ -74,7 +74,10 @@ export async function writeXlsx(request: SheetRequest): Promise<void> {
   await writeXlsxFile(sheets, { ...FONT, features: [filterOf(sheet.data)] }).toFile(path);
 }
 
-/** A filter on the heading of the first sheet. In the file it follows the cells. */
+/**
+ * A filter on the heading of the first sheet. The library has no filters, so it is written into the XML
+ * after the cells.
+ */
 function filterOf([header, ...rows]: readonly Row[]) {
   const columns = header!.length;
   const last = `${columns > 26 ? String.fromCharCode(64 + Math.floor((columns - 1) / 26)) : ''}${String.fromCharCode(65 + ((columns - 1) % 26))}`;
