@@ -284,6 +284,16 @@ test('a worker that stops prepares no further warehouse, and discards those that
   expect(events).toEqual(['prepares a', 'discards a', 'discards b']);
 });
 
+test('a workgroup that is handed over before its turn is opened, and no longer prepared', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { events, handovers, ask } = successorAlone(() => promise);
+  await ask('a', 'b');
+  handovers.onMessage({ kind: 'handed-over', workgroupId: 'b' });
+  resolve();
+  await settle();
+  expect(events).toEqual(['prepares a', 'takes b']);
+});
+
 test('prepared files are kept for a minute after the last time that they were asked for', async () => {
   const { clock, events, ask } = successorAlone();
   await ask('a');
