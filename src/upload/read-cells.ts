@@ -25,7 +25,7 @@ const MILLI = 1e3;
 
 /**
  * Reads an amount of energy, Wh, with three decimals. The unit comes from the column's name, from another
- * column or from the options.
+ * column or from the options. If two of them say different units, the value is refused.
  * @param meanHours if the unit may be a unit of power: a value is the mean of this number of hours
  */
 export function energyReader(
@@ -41,6 +41,8 @@ export function energyReader(
       column.name,
       `is in ${column.unit} by its name, and in ${options.unit} by --unit; remove --unit`,
     );
+  else if (unitColumn && options.unit !== undefined)
+    refusals.add(0, unitColumn.name, 'contains the units; remove --unit');
   if (chosenUnit === undefined && !unitColumn)
     refusals.add(
       0,
@@ -48,33 +50,38 @@ export function energyReader(
       `has no unit: name the column "${column.name}_kwh", add a column "unit", or use --unit kWh`,
     );
   const decimal = decimalOf(table, column, options, refusals);
-  /** Wh of one unit, or why it cannot be used. */
+  /** Wh of one unit, or why it cannot be used, by what a row says in the column `unit`. */
   const factors = new Map<string, number | string>();
   let isChosenUnitRefused = false;
 
-  function factorOf(unit: string): number | string {
+  function factorOf(rowUnit: string): number | string {
+    const unit = chosenUnit ?? rowUnit;
+    if (rowUnit !== '' && (parseUnit(rowUnit) ?? rowUnit) !== (parseUnit(unit) ?? unit))
+      return `"${clipText(rowUnit)}" is not the unit in the name of "${column.name}"; correct one of them`;
     if (unit.length > 20) return `"${clipText(unit)}" is not a unit of energy, such as kWh`;
     const power = meanHours === undefined ? undefined : unitFactor('power', parseUnit(unit) ?? unit);
     return power === undefined ? energyFactor(unit) : power * meanHours!;
   }
 
-  function refuseUnit(line: number, problem: string): void {
-    if (chosenUnit !== undefined) {
+  function refuseUnit(line: number, rowUnit: string, problem: string): void {
+    if (unitColumn && (chosenUnit === undefined || rowUnit !== '')) {
+      refusals.add(line, unitColumn.name, problem);
+    } else if (chosenUnit !== undefined) {
       // It holds for the whole column, so it is refused once.
-      if (!isChosenUnitRefused) refusals.add(0, unitColumn?.name ?? column.name, problem);
+      if (!isChosenUnitRefused) refusals.add(0, column.name, problem);
       isChosenUnitRefused = true;
-    } else if (unitColumn) refusals.add(line, unitColumn.name, problem);
+    }
   }
 
   return ({ line, cells }) => {
     const text = cells[column.index]!;
-    const unit = chosenUnit ?? (unitColumn ? cells[unitColumn.index]! : '');
-    let factor = factors.get(unit);
+    const rowUnit = unitColumn ? cells[unitColumn.index]! : '';
+    let factor = factors.get(rowUnit);
     if (factor === undefined) {
-      factor = factorOf(unit);
-      factors.set(unit, factor);
+      factor = factorOf(rowUnit);
+      factors.set(rowUnit, factor);
     }
-    if (typeof factor === 'string') return void refuseUnit(line, factor);
+    if (typeof factor === 'string') return void refuseUnit(line, rowUnit, factor);
     const number = parseNumber(text, { decimal });
     const refuse = (message: string) => void refusals.add(line, column.name, message);
     if (text === '') return refuse('is empty; write a number, or remove the row');
@@ -85,7 +92,9 @@ export function energyReader(
     if (number < 0) return refuse(`${clipText(text)} is negative; use another meter for the other direction`);
     const wh = number * factor;
     if (wh > ENERGY_WH_MAX)
-      return refuse(`${clipText(text)} ${unit} is more than any meter counts; check the unit`);
+      return refuse(
+        `${clipText(text)} ${chosenUnit ?? rowUnit} is more than any meter counts; check the unit`,
+      );
     return Math.round(wh * MILLI) / MILLI;
   };
 }

@@ -39,6 +39,14 @@ test.each([
   ).toBe(wh);
 });
 
+test('a row may say the unit in the name once more, or nothing', () => {
+  const rows = ['kWh', 'kwh', ''].map(
+    (unit, hour) => `GRID-1,2026-01-01T0${hour}:00Z,2026-01-01T0${hour + 1}:00Z,2,${unit}`,
+  );
+  const read = readMeters(`meter_code,interval_start,interval_end,energy_kwh,unit\n${rows.join('\n')}`);
+  expect(read.map(({ energyWh }) => energyWh)).toEqual([2_000, 2_000, 2_000]);
+});
+
 test('a wrong unit is told once if it is that of the column, and for each line if each has its own', () => {
   const row = 'GRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2';
   const told = (heading: string, rows: string[], unit?: string) =>
@@ -196,6 +204,18 @@ test.each([
     `${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2`,
     { options: { unit: 'Wh' } },
     /^0:energy_kwh: is in kWh by its name, and in Wh by --unit/,
+  ],
+  [
+    'a unit that is not the one in the name',
+    `${heading},unit\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,MWh`,
+    {},
+    /^2:unit: "MWh" is not the unit in the name of "energy_kwh"; correct one of them$/,
+  ],
+  [
+    'a unit in each row and one for all of them',
+    `meter_code,interval_start,interval_end,energy,unit\nGRID-1,2026-01-01T00:00Z,2026-01-01T01:00Z,2,kWh`,
+    { options: { unit: 'Wh' } },
+    /^0:unit: contains the units; remove --unit$/,
   ],
   [
     'a code that is not configured',
