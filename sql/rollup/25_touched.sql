@@ -10,8 +10,8 @@
 
 -- name: collect_rules
 -- Makes one row for each series of the devices with new readings, with its configured rules in Wh, W and ms.
--- $is_chosen: of the devices of chosen_device instead. $all: of every device. Limits that are not configured
--- are learnt for each day (chapter 45).
+-- With $is_chosen it takes the devices of chosen_device instead, and with $all every device. Limits that are
+-- not configured are learnt for each day (chapter 45).
 -- The usual time between readings is also learnt for power that is integrated over more than an hour, because
 -- it tells whether the time of its energy is known.
 -- series_rule:

@@ -25,8 +25,8 @@ export interface WorkgroupFile {
 interface WorkgroupFiles {
   /**
    * Reads all `*.yaml` and `*.yml` files of a folder, in the order of their names. Each has one workgroup or
-   * a list of workgroups. Files that have not changed are not parsed again. Yields after each file, so that a
-   * caller can let other work run.
+   * a list of workgroups. Files that have not changed are not parsed again. Yields after each file that it
+   * parses, so that a caller can let other work run.
    * @param shownAs the name of the folder in problems
    * @returns undefined if the folder does not exist
    */

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorCode, isMissing } from '../lib/errors.ts';
 import { formatCount } from '../lib/format-count.ts';
+import { GIBIBYTE } from '../lib/units.ts';
 import { APPEND_BYTES_MIN, diskFullWords } from '../stream/log/log-disk.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
-const GIB = 1024 ** 3;
 /** Less free space than this is always too little. */
-const FREE_BYTES_WARN = GIB;
+const FREE_BYTES_WARN = GIBIBYTE;
 /** A tenth of the disk is too little if it is also less than this. */
-const FREE_BYTES_ENOUGH = 10 * GIB;
+const FREE_BYTES_ENOUGH = 10 * GIBIBYTE;
 const FREE_SHARE_WARN = 0.1;
 const FREE_INODES_SHARE_WARN = 0.05;
 
@@ -19,12 +19,13 @@ const FREE_INODES_SHARE_WARN = 0.05;
 const NETWORK_TYPES: Readonly<Record<number, string>> = {
   26985: 'NFS',
   20859: 'SMB',
+  // CIFS, which is version 1, and version 2 and later.
   4283649346: 'SMB',
   4266872130: 'SMB',
   12805120: 'Ceph',
   1397113167: 'AFS',
 };
-const TMPFS_TYPE = 16_914_836;
+const TMPFS_TYPE = 0x01021994;
 
 /** The data folder: that it exists, can be written, has space, and is on a disk of this machine. */
 export function checkDataFolder({ dataDir, storage }: Pick<Config, 'dataDir' | 'storage'>): Check {
@@ -95,7 +96,7 @@ function spaceFact(dataDir: string, { bsize, blocks, bavail }: FileSystemFacts):
   const freeBytes = bavail * bsize;
   const share = blocks === 0 ? 0 : bavail / blocks;
   if (freeBytes < APPEND_BYTES_MIN) return problem(diskFullWords(dataDir, freeBytes));
-  const finding = `${(freeBytes / GIB).toFixed(1)} GiB of ${((blocks * bsize) / GIB).toFixed(1)} GiB are free`;
+  const finding = `${(freeBytes / GIBIBYTE).toFixed(1)} GiB of ${((blocks * bsize) / GIBIBYTE).toFixed(1)} GiB are free`;
   const isLittle = freeBytes < FREE_BYTES_WARN || (share < FREE_SHARE_WARN && freeBytes < FREE_BYTES_ENOUGH);
   return isLittle ? warning(finding, 'free some space, or move the data to a larger disk') : ok(finding);
 }

@@ -8,12 +8,15 @@ import { noRows, type RowSelect, type RowShape } from '../report/rows/row-select
 import type { DayRange } from '../report/site-report.ts';
 import type { ExportQuery, OpenReport } from './exported-report.ts';
 
+/** The energies of a row, with the consumption first. */
+const energies = ['consumption_wh', ...balanceFlows.filter((name) => name !== 'consumption_wh')] as const;
+
 const shapes: Readonly<Record<'interval' | 'day', RowShape>> = {
   day: {
     columns: ['day', 'scope', ...balanceFlows, ...balanceRates, ...balanceSums, ...balanceQuality],
     order: ['day'],
     key: ['scope'],
-    energies: ['consumption_wh', ...balanceFlows.filter((name) => name !== 'consumption_wh')],
+    energies,
   },
   interval: {
     columns: [
@@ -27,7 +30,7 @@ const shapes: Readonly<Record<'interval' | 'day', RowShape>> = {
     ],
     order: ['interval_start'],
     key: ['scope', 'interval_start'],
-    energies: ['consumption_wh', ...balanceFlows.filter((name) => name !== 'consumption_wh')],
+    energies,
   },
 };
 

@@ -95,8 +95,8 @@ function changedRows(
     if (startMs < firstMs || startMs >= untilMs) return [];
     const stateWh = energies.get(startMs) ?? 0;
     sumWh += stateWh;
-    const is = stored.get(startMs);
-    if (is?.sumWh === sumWh && is.stateWh === stateWh) return [];
+    const storedRow = stored.get(startMs);
+    if (storedRow?.sumWh === sumWh && storedRow.stateWh === stateWh) return [];
     return [{ start: formatInstant(startMs), state: stateWh / 1_000, sum: sumWh / 1_000 }];
   });
 }

@@ -7,6 +7,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 
 /** The bytes of a MiB. */
 export const MEBIBYTE = 1024 * 1024;
+/** The bytes of a GiB. */
+export const GIBIBYTE = 1024 * MEBIBYTE;
 
 const ENERGY_WH: Readonly<Record<string, number>> = {
   mWh: 1e-3,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
 import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
 import type { OpenControl } from './open-control.ts';
@@ -49,7 +49,7 @@ export function watchWorkElsewhere(
   }
 
   return () => {
-    const atMs = performance.now();
+    const atMs = elapsedOf(clock);
     if (last === undefined || atMs - last.atMs > KEPT_MS) last = { atMs, work: readWork() };
     return last.work;
   };

@@ -39,14 +39,14 @@ export function selectNewMessages(
   const { count } = sorted.columns;
   const start = bounds.lastOffset === undefined ? 0 : rowsUpTo(sorted.columns, bounds.lastOffset);
   const due = rowsUpTo(sorted.columns, bounds.nextOffset);
-  const isRejectedDue = ({ offset }: RejectedMessage) => offset === undefined || offset <= bounds.nextOffset;
+  const isBeyond = ({ offset }: RejectedMessage) => offset !== undefined && offset > bounds.nextOffset;
   const isComparable =
-    due > 0 || batch.rejected.some(({ offset }) => offset !== undefined && offset <= bounds.nextOffset);
+    due > 0 || batch.rejected.some((message) => message.offset !== undefined && !isBeyond(message));
   const end = Math.max(start, isComparable ? due : count);
   const fresh = batch.rejected.filter(
     ({ offset }) => offset === undefined || bounds.lastOffset === undefined || offset > bounds.lastOffset,
   );
-  const rejected = isComparable ? fresh.filter(isRejectedDue) : fresh;
+  const rejected = isComparable ? fresh.filter((message) => !isBeyond(message)) : fresh;
   return {
     columns: sorted.columns,
     start,
