@@ -16,7 +16,7 @@ import type { Checkpoint } from '../src/warehouse/checkpoint.ts';
 import { createCommitter } from '../src/warehouse/committer.ts';
 import { createChunkFiller } from '../src/warehouse/fill-chunks.ts';
 import { planLanding } from '../src/warehouse/plan-landing.ts';
-import { openShard } from '../src/warehouse/shard.ts';
+import { openShard, type Shard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
 import { median } from './statistics.ts';
 import { type StampableBody, stampBody, telemetryBodies } from './telemetry-bodies.ts';
@@ -32,16 +32,18 @@ const WORKGROUP = 'bench';
 /**
  * Decodes and lands batches of 10,000 messages of ten numeric fields in the pipeline's thread. It begins with
  * answers as they come from the wire, and ends when they are durable. For comparison, cbor-x alone decodes
- * the same bytes to objects on one thread. The two take turns, so that a busy machine slows both. Prints
- * where the time goes, and how free the main thread stays meanwhile.
+ * the same bytes to objects on one thread. A bare append of ready chunks with its COMMIT shows which part is
+ * that of DuckDB. The three take turns, so that a busy machine slows all of them. Prints where the time goes,
+ * and how free the main thread stays meanwhile.
  */
 export async function benchLand(print: (line: string) => void): Promise<Ratio[]> {
   const bodies = telemetryBodies(BODIES, MESSAGES);
   for (const [stage, ms] of Object.entries(await measureStages(bodies))) {
     print(`${stage.padEnd(44)} ${ms.toFixed(1).padStart(6)} ms for ${MESSAGES} messages`);
   }
-  const { decodeMs, landMs, ratios, delayMs } = await measureLanding(bodies);
+  const { decodeMs, appendMs, landMs, ratios, delayMs } = await measureLanding(bodies);
   print(`${'cbor-x alone, mean'.padEnd(44)} ${decodeMs.toFixed(1).padStart(6)} ms`);
+  print(`${'bare append and COMMIT, mean'.padEnd(44)} ${appendMs.toFixed(1).padStart(6)} ms`);
   print(
     `${`decoded and landed, mean of ${ROUNDS * BATCHES_A_ROUND}`.padEnd(44)} ${landMs.toFixed(1).padStart(6)} ms`,
   );
@@ -60,11 +62,13 @@ export async function benchLand(print: (line: string) => void): Promise<Ratio[]>
   print(
     `  of all ${ROUNDS} rounds, checkpoints included: ${(decodeMs / landMs).toFixed(2)}; delay p99 ${delayMs.toFixed(1)} ms`,
   );
+  print(`  a bare append and COMMIT, of the speed of cbor-x alone: ${(decodeMs / appendMs).toFixed(2)}`);
   return [landing, free];
 }
 
 async function measureLanding(bodies: StampableBody[]) {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
+  const bare = await openBareAppend(bodies, join(folder, 'bare.duckdb'));
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   const config = configSchema.parse({ workgroups: [{ id: WORKGROUP }] });
   const reference = new Decoder({ useRecords: false, mapsAsObjects: true });
@@ -74,9 +78,12 @@ async function measureLanding(bodies: StampableBody[]) {
     const feed = createFeed(pipeline, bodies);
     for (const { body } of bodies) reference.decode(body);
     await feed(BATCHES_A_ROUND);
+    await bare.append(BATCHES_A_ROUND);
     const decodes: number[] = [];
+    const appends: number[] = [];
     const lands: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
+      appends.push(await meanOf(BATCHES_A_ROUND, () => bare.append(BATCHES_A_ROUND)));
       decodes.push(
         await meanOf(BATCHES_A_ROUND, () => {
           for (let index = 0; index < BATCHES_A_ROUND; index++)
@@ -89,14 +96,62 @@ async function measureLanding(bodies: StampableBody[]) {
     }
     return {
       decodeMs: mean(decodes),
+      appendMs: mean(appends),
       landMs: mean(lands),
       ratios: lands.map((ms, round) => decodes[round]! / ms),
       delayMs: delay.percentile(99) / 1e6,
     };
   } finally {
+    await bare.close();
     await pipeline.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Appends chunks that are filled before, two batches in each transaction, as landing does. It decodes nothing,
+ * and writes no ledger and no checkpoint.
+ */
+async function openBareAppend(
+  bodies: readonly StampableBody[],
+  path: string,
+): Promise<{ append(batches: number): Promise<void>; close(): Promise<void> }> {
+  const shard = await openBenchShard(path);
+  const connection = await shard.connect();
+  const appender = await connection.createAppender('message');
+  const decoder = createMessageDecoder(shard.names);
+  const filler = createChunkFiller();
+  const filled = bodies.map(({ body }) => {
+    const decoded = decoder.decode(body);
+    if (decoded.kind === 'error') throw new Error(decoded.message);
+    return filler.fill(decoded.columns, 0, decoded.columns.count, 1);
+  });
+  return {
+    async append(batches) {
+      for (let index = 0; index < batches; index++) {
+        if (index % 2 === 0) await connection.run('BEGIN');
+        for (const chunk of filled[index % filled.length]!) appender.appendDataChunk(chunk);
+        appender.flushSync();
+        if (index % 2 === 1 || index === batches - 1) await connection.run('COMMIT');
+      }
+    },
+    async close() {
+      appender.closeSync();
+      connection.closeSync();
+      await shard.close();
+    },
+  };
+}
+
+function openBenchShard(path: string): Promise<Shard> {
+  return openShard({
+    path,
+    workgroupId: WORKGROUP,
+    memoryMegabytes: 1_024,
+    threads: 2,
+    clock: systemClock,
+    logger: silentLogger,
+  });
 }
 
 /** Hands several answers to the pipeline at a time, as the stage `poll` does. */
@@ -142,14 +197,7 @@ function answerOf(body: Uint8Array): RawAnswer {
  */
 async function measureStages(bodies: StampableBody[]): Promise<Record<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
-  const shard = await openShard({
-    path: join(folder, 'bench.duckdb'),
-    workgroupId: WORKGROUP,
-    memoryMegabytes: 1_024,
-    threads: 2,
-    clock: systemClock,
-    logger: silentLogger,
-  });
+  const shard = await openBenchShard(join(folder, 'bench.duckdb'));
   const committer = await createCommitter(await shard.connect(), {
     workgroupId: WORKGROUP,
     epoch: shard.epoch,
