@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Balances, DeviceStatuses } from '../../src/web/facts/answers.ts';
-import { profileColumns } from '../../src/web/facts/profile-columns.ts';
 import { daysOfDetails, daysOfQuality } from '../../src/web/facts/quality-days.ts';
 import { qualityRows } from '../../src/web/facts/quality-rows.ts';
 import { namerOf, rolesOfDevices } from '../../src/web/facts/series.ts';
@@ -71,113 +70,6 @@ test('a day without energy has no 0 Wh', () => {
   expect(wordsOf(5)).toMatch(/^5\sWh, final, /);
 });
 
-test('a profile keeps gaps, knows where it ends, and has its strongest interval', () => {
-  const shown = profileColumns(
-    { start: '2026-11-20T23:00:00.000Z', intervals: 4, energyWh: { a: [1, null, 5, null] } },
-    {
-      nameOf: name,
-      roles: new Map(),
-      zone: 'Europe/Berlin',
-      nowMs: Date.parse('2026-11-22T12:00:00Z'),
-      other: undefined,
-    },
-  )!;
-  expect(shown.columns.map(({ state }) => state)).toEqual(['measured', 'missing', 'measured', 'missing']);
-  expect(shown).toMatchObject({
-    lastKnown: '00:45',
-    isWhole: false,
-    missing: 1,
-    peak: { time: '00:30', wh: 5 },
-  });
-});
-
-test('the quarters of an hour of a day of 25 hours have names of their own, and files have their start', () => {
-  const shown = profileColumns(
-    {
-      start: '2026-10-24T22:00:00.000Z',
-      intervals: 100,
-      energyWh: { a: Array.from({ length: 100 }, () => 1) },
-    },
-    {
-      nameOf: name,
-      roles: new Map(),
-      zone: 'Europe/Berlin',
-      nowMs: Date.parse('2026-10-26T12:00:00Z'),
-      other: undefined,
-    },
-  )!;
-  expect(shown.columns.slice(11, 17).map(({ name, tick }) => `${name}, ${tick || 'no tick'}`)).toEqual([
-    '02:45 (+02:00) – 02:00 (+01:00), no tick',
-    '02:00 (+01:00) – 02:15 (+01:00), 02:00',
-    '02:15 (+01:00) – 02:30 (+01:00), no tick',
-    '02:30 (+01:00) – 02:45 (+01:00), no tick',
-    '02:45 (+01:00) – 03:00, no tick',
-    '03:00 – 03:15, 03:00',
-  ]);
-  expect(shown.columns.at(-1)).toMatchObject({ key: '2026-10-25T22:45:00.000Z', name: '23:45 – 00:00' });
-  expect(shown).toMatchObject({ lastKnown: '00:00', isWhole: true, missing: 0 });
-});
-
-test('a profile of many sources has the largest in colours, and all others are one series', () => {
-  const [own, others] = [Array.from({ length: 9 }, (_, index) => `d${index}`), ['others']];
-  const shown = profileColumns(
-    {
-      start: '2026-11-20T23:00:00.000Z',
-      intervals: 2,
-      energyWh: { ...Object.fromEntries(own.map((key, index) => [key, [index, null]])), others: [100, 1] },
-    },
-    {
-      nameOf: name,
-      roles: new Map(),
-      zone: 'Europe/Berlin',
-      nowMs: Date.parse('2026-11-22T12:00:00Z'),
-      // Its largest sources are others.
-      other: {
-        start: '2026-11-19T23:00:00.000Z',
-        intervals: 2,
-        energyWh: { d8: [1, 1], elsewhere: [20, null] },
-      },
-    },
-  )!;
-  expect(shown.series.map(({ key }) => key)).toEqual([...own.slice(2), ...others]);
-  expect(shown.series.at(-1)!.name).toBe('all others');
-  expect(shown.columns.map(({ values }) => values)).toEqual([
-    [2, 3, 4, 5, 6, 7, 8, 101],
-    [null, null, null, null, null, null, null, 1],
-  ]);
-  expect(shown.columns.map(({ reference }) => reference)).toEqual([21, 1]);
-});
-
-test('an interval without energy is not missing until it ended an hour ago', () => {
-  const start = Date.parse('2026-11-20T23:00:00.000Z');
-  const statesAt = (minutes: number) =>
-    profileColumns(
-      { start: new Date(start).toISOString(), intervals: 2, energyWh: { a: [1, null] } },
-      { nameOf: name, roles: new Map(), zone: 'Etc/UTC', nowMs: start + minutes * 60_000, other: undefined },
-    )!.columns.map(({ state }) => state);
-  expect(statesAt(89)).toEqual(['measured', 'future']);
-  expect(statesAt(90)).toEqual(['measured', 'missing']);
-});
-
-test('more than eight sources of one role are one series', () => {
-  const seriesOf = (count: number) => {
-    const keys = Array.from({ length: count }, (_, index) => `s${index}`);
-    return profileColumns(
-      {
-        ...{ start: '2026-11-20T23:00:00.000Z', intervals: 1 },
-        energyWh: Object.fromEntries(keys.map((key) => [key, [1]])),
-      },
-      {
-        ...{ nameOf: name, zone: 'Etc/UTC', nowMs: Date.parse('2026-11-22T12:00:00Z'), other: undefined },
-        roles: new Map(keys.map((key) => [key, 'production' as const])),
-      },
-    )!;
-  };
-  expect(seriesOf(8).series).toHaveLength(8);
-  expect(seriesOf(9).series.map(({ key }) => key)).toEqual(['production']);
-  expect(seriesOf(9).columns[0]!.values).toEqual([9]);
-});
-
 test('a device has the role of its sources if they have one', () => {
   const part = (device: string, source: string, role: string) => ({ device, source, role });
   const balances = {
@@ -186,17 +78,6 @@ test('a device has the role of its sources if they have one', () => {
   } as unknown as Balances;
   expect([...rolesOfDevices(balances)]).toEqual([[roof, 'production']]);
   expect(rolesOfDevices(undefined).size).toBe(0);
-});
-
-test('hours of a day have ticks in every zone', () => {
-  const start = Date.parse('2026-11-20T18:30:00.000Z');
-  const shown = profileColumns(
-    { start: new Date(start).toISOString(), intervals: 96, energyWh: { a: Array(96).fill(1) } },
-    { nameOf: name, roles: new Map(), zone: 'Asia/Kolkata', nowMs: start + 2 * 86_400_000, other: undefined },
-  )!;
-  const ticks = shown.columns.map(({ tick }) => tick).filter(Boolean);
-  expect(ticks.length).toBe(24);
-  expect(ticks.slice(0, 2)).toEqual(['00:00', '01:00']);
 });
 
 test('names leave out what all have in common', () => {
