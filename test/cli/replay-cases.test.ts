@@ -40,6 +40,16 @@ test('two cases with the same id are an error, because the energy of one would b
   });
 });
 
+test('a case without id and name is named by its number from 1, as errors name it', async () => {
+  const { id: _, ...unnamed } = one;
+  const content = [unnamed, { ...unnamed, name: 'the roof' }, one, unnamed];
+  await expect(readCases(await write(content))).resolves.toMatchObject({
+    readings: [{ name: '1' }, { name: 'the roof' }, { name: 'mine' }, { name: '4' }],
+  });
+  const wrong = { ...unnamed, readings: [{ event_time: 'noon', data: {} }] };
+  await expect(readCases(await write([unnamed, wrong]))).rejects.toThrow(/, case 2 has a problem:/);
+});
+
 test('a misspelt key is refused with a suggestion, and the description of a case is accepted', async () => {
   const { timezone: timeZone, ...rest } = one;
   const refused = readCases(await write([{ ...rest, timeZone, tolerance: 5, note: 'mine' }]));
