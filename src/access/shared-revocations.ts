@@ -66,7 +66,14 @@ export async function tellRevocation(
   tokenId: string,
   revokedAtMs: UtcMs,
 ): Promise<void> {
-  await redis.run(PUSH, KEYS, [CHANNEL, tokenId, revokedAtMs]);
+  await pushRevocations(redis, [[tokenId, revokedAtMs]]);
+}
+
+async function pushRevocations(
+  redis: Pick<RedisConnection, 'run'>,
+  revocations: ReadonlyArray<[tokenId: string, revokedAtMs: UtcMs]>,
+): Promise<void> {
+  await redis.run(PUSH, KEYS, [CHANNEL, ...revocations.flat()]);
 }
 
 /**
@@ -111,10 +118,10 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
   }
 
   async function shareMissing(): Promise<void> {
-    const ids: Array<[string, UtcMs]> = missing();
-    for (let from = 0; from < ids.length; from += PUSHED_AT_ONCE) {
-      const some = ids.slice(from, from + PUSHED_AT_ONCE);
-      await redis.run(PUSH, KEYS, [CHANNEL, ...some.flat()]);
+    const revocations = missing();
+    for (let from = 0; from < revocations.length; from += PUSHED_AT_ONCE) {
+      const some = revocations.slice(from, from + PUSHED_AT_ONCE);
+      await pushRevocations(redis, some);
       for (const [tokenId] of some) known.add(tokenId);
     }
   }
