@@ -8,7 +8,13 @@ import { days, energies, home, inverter, meter, range } from './balance-home.ts'
 import { type BalanceFixture, openBalance } from './balance-support.ts';
 
 /** Nothing has energy. */
-const silent = shared(() => openBalance(home, days, []));
+const silent = shared(() =>
+  openBalance(
+    { ...home, meters: [{ code: 'M' }], sites: [{ name: 'meters', meters: [{ code: 'M' }] }] },
+    days,
+    [],
+  ),
+);
 
 test('a token of device groups sees the balance of its devices and of sites that are wholly its own', {
   tags: ['slow'],
@@ -112,6 +118,14 @@ async function publishMore(at: BalanceFixture): Promise<void> {
   await at.publish();
 }
 
+test('the balance of a site without devices is refused', async () => {
+  const response = await silent().get(`/api/v1/orgs/${WORKGROUP}/sites/meters/balance?${range}`);
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    expect.objectContaining({ message: expect.stringMatching(/^site: "meters" has meters alone, /) }),
+  ]);
+});
+
 test.each([
   ['resolution=week', 400, /resolution: must be one of interval, day, month, year/],
   ['timezone=Mars/Olympus', 400, /timezone: must be an IANA time zone/],
@@ -129,11 +143,7 @@ test.each([
 });
 
 test('a balance without any role is refused with advice', { tags: ['slow'] }, async () => {
-  const at = await openBalance(
-    { ...home, roles: [], meters: [{ code: 'M' }], sites: [{ name: 'meters', meters: [{ code: 'M' }] }] },
-    days,
-    energies,
-  );
+  const at = await openBalance({ ...home, roles: [] }, days, energies);
   const get = async (path: string) => {
     const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}`);
     return [response.status, ((await response.json()) as { message: string }).message];
@@ -141,10 +151,6 @@ test('a balance without any role is refused with advice', { tags: ['slow'] }, as
   expect(await get(`balance?${range}`)).toEqual([
     404,
     expect.stringMatching(/no source here has a role.*config check/),
-  ]);
-  expect(await get(`sites/meters/balance?${range}`)).toEqual([
-    400,
-    expect.stringMatching(/"meters" has meters alone/),
   ]);
   expect(await at.analyse('SELECT count(*) FROM balance_daily')).toEqual([[0n]]);
 });
