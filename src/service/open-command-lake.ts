@@ -9,7 +9,7 @@ import type { Service } from './service.ts';
 /** Opens the lakes for a command. With a bucket, it reads what `wattline report` reads. */
 export async function openCommandLake(config: Config, service: Pick<Service, 'clock'>): Promise<LakeReader> {
   if (config.storage.s3) {
-    // The cache is in the data folder.
+    // Its lock and its cache are in the data folder.
     keepFilesPrivate(config.dataReaders);
     requireDataDir(config.dataDir, config.dataReaders);
   }
