@@ -109,8 +109,8 @@ async function measureLanding(bodies: StampableBody[]) {
 }
 
 /**
- * Appends chunks that are filled before, two batches in each transaction, as landing does. It decodes nothing,
- * and writes no ledger and no checkpoint.
+ * Appends chunks that are filled before, two batches in each transaction, as landing does. It decodes
+ * nothing, and writes no ledger and no checkpoint.
  */
 async function openBareAppend(
   bodies: readonly StampableBody[],
