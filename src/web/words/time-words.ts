@@ -1,4 +1,4 @@
-import { type LocalDay, msOf, today } from './local-days.ts';
+import { type LocalDay, msOf } from './local-days.ts';
 import { plural } from './number-words.ts';
 import { lengthOf, type ShownPeriod } from './periods.ts';
 
@@ -108,15 +108,14 @@ export function clockTimes(instants: readonly number[], zone: string): string[] 
   );
 }
 
-/**
- * Such as "+01:00". It is computed, because browsers have several names of the offset 0.
- * @param instant of a whole second
- */
+/** Such as "+01:00". */
 function offsetOf(instant: number, zone: string): string {
-  // Swedish times are ISO 8601.
-  const time = new Intl.DateTimeFormat('sv', { timeZone: zone, timeStyle: 'medium' }).format(instant);
-  const aheadMs = Date.parse(`${today(zone, instant)}T${time}Z`) - instant;
-  return `${aheadMs < 0 ? '-' : '+'}${new Date(Math.abs(aheadMs)).toISOString().slice(11, 16)}`;
+  const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(
+    instant,
+  );
+  const name = parts.find(({ type }) => type === 'timeZoneName')!.value;
+  // The offset 0 is "GMT" in some browsers, and "GMT+00:00" in others.
+  return name.slice('GMT'.length) || '+00:00';
 }
 
 /** Such as 09:41:07, in the zone of the workgroup. */
