@@ -33,9 +33,8 @@ test('a token that a command revokes is refused by other data folders, although 
         (error: Error) => error.message,
       );
   };
-  const own = await createAccess({
-    ...{ dataDir: join(folder, 'own'), jwksFile, issuer: 'wattline', clock: systemClock },
-  });
+  const dataDir = join(folder, 'own');
+  const own = await createAccess({ dataDir, jwksFile, issuer: 'wattline', clock: systemClock });
   const issue = () =>
     own.issue({
       subject: 'dashboard',
